@@ -44,7 +44,7 @@ from thalweg_server.api.runs import NewRun
 from thalweg_server.api.threads import Question
 from thalweg_server.app.agent_tools import AGENT, OWNER, PLACE
 from thalweg_server.app.agents import Agent
-from thalweg_server.app.parts import Compacted, Publish
+from thalweg_server.app.metrics import Metrics
 from thalweg_server.app.spending import count_tokens
 from thalweg_server.app.streaming import (
     MODEL_NAME,
@@ -137,9 +137,9 @@ class EventEmitter:
         run: RunRecord,
         translator: Translator,
         archive: Archive,
-        report: Publish,
+        metrics: Metrics,
     ) -> None:
-        self._report = report
+        self._metrics = metrics
         self.emit = emit
         self.archive = archive
         self.key = ThreadKey(run.key.owner, run.key.thread)
@@ -151,7 +151,7 @@ class EventEmitter:
         for event in events:
             await self.emit(draft(event))
             if isinstance(event, ContextChanged):
-                self._report(Compacted(event.tokens_before - event.tokens_after))
+                self._metrics.compacted(event.tokens_before - event.tokens_after)
             if isinstance(event, MessageCompleted) and not event.caller:
                 await self._publish_usage()
 

@@ -19,7 +19,7 @@ from thalweg_memory.facts.recall.rendering import PackedItem
 from thalweg_memory.facts.values import Change, Fact, Hide, PutFact, RemoveFact, WriteSection
 from thalweg_memory.store.records import Job
 from thalweg_server.api.memory import Commit, FactView, Forgotten, Found, Recall
-from thalweg_server.app.parts import JobEnded, ModelCalled, Publish
+from thalweg_server.app.metrics import Metrics
 from thalweg_server.app.registry import Registry
 from thalweg_server.app.spending import Prices
 from thalweg_server.settings.sections import Settings
@@ -188,7 +188,7 @@ class LearningService:
         settings: Returns the current settings.
         memories: The store of the jobs.
         registry: The store of costs.
-        publish: Receives each completed job.
+        metrics: Counts jobs and calls.
     """
 
     def __init__(
@@ -196,12 +196,12 @@ class LearningService:
         settings: Callable[[], Settings],
         memories: MemoryStore,
         registry: Registry,
-        publish: Publish,
+        metrics: Metrics,
     ) -> None:
         self._settings = settings
         self._memories = memories
         self._registry = registry
-        self._publish = publish
+        self._metrics = metrics
         self._made: tuple[Settings, Learner] | None = None
         self._lock = Lock()
 
@@ -212,8 +212,8 @@ class LearningService:
             self._registry.spend(job.scope.owner, job.thread, report.spent)
             self._registry.charge(job.scope.owner, report.spent)
             priced = Prices(self._settings().summarization).usage(report.spent)
-            self._publish(ModelCalled(report.spent.model, priced, job.scope.owner))
-        self._publish(JobEnded("failed" if report.failed else "done"))
+            self._metrics.model_called(report.spent.model, priced)
+        self._metrics.memory_jobs.labels("failed" if report.failed else "done").inc()
         return report
 
     def _learner(self) -> "Learner":
@@ -239,12 +239,12 @@ class LearningService:
 
 @asynccontextmanager
 async def learning(
-    settings: Callable[[], Settings], memories: MemoryStore, registry: Registry, publish: Publish
+    settings: Callable[[], Settings], memories: MemoryStore, registry: Registry, metrics: Metrics
 ) -> AsyncIterator["Worker"]:
     """Learn in the background until the end."""
     from thalweg_memory.jobs.learner import Worker  # noqa: PLC0415 (LangChain: seconds)
 
-    learn = LearningService(settings, memories, registry, publish)
+    learn = LearningService(settings, memories, registry, metrics)
     worker = Worker(memories, learn, threads=_LEARNER_THREADS)
     worker.start()
     try:

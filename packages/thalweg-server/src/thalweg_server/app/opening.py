@@ -41,8 +41,9 @@ from thalweg_server.app.deletion import FORGET, OwnerDeletion, Retention
 from thalweg_server.app.files import ThreadFiles
 from thalweg_server.app.graph_threads import TenantGraphThreads, run_view, snapshot_view
 from thalweg_server.app.memory import TenantMemory, learning
+from thalweg_server.app.metrics import Metrics
 from thalweg_server.app.page import TenantPage
-from thalweg_server.app.parts import AppParts, Happened, Publish, SharedCall
+from thalweg_server.app.parts import AppParts, SharedCall
 from thalweg_server.app.registry import open_registry
 from thalweg_server.app.runs import TenantGraphRuns, TenantRuns
 from thalweg_server.app.spending import TenantUsage
@@ -192,7 +193,7 @@ class App:
         self._storage = self.settings.storage
         self._stack = AsyncExitStack()
         self._parts: AppParts | None = None
-        self._watchers: list[Publish] = []
+        self.metrics = Metrics()
         self._health: asyncio.Task[Health] | None = None
         self._looked_at = 0.0
         self._probing: dict[str, asyncio.Task[Check]] = {}
@@ -216,10 +217,6 @@ class App:
         if self._parts is None:
             raise ConfigError("app", "it is not open", "open it with `async with`")
         return self._parts
-
-    def watch(self, callback: Publish) -> None:
-        """Subscribe to ended runs in this process, calls of models and jobs of memory."""
-        self._watchers.append(callback)
 
     def tenant(self, owner: str) -> Tenant:
         """Return the access of one owner.
@@ -321,7 +318,7 @@ class App:
         )
         if self._role != "api":
             await stack.enter_async_context(
-                learning(self._current, memories, registry, self._publish)
+                learning(self._current, memories, registry, self.metrics)
             )
         hidden = (home,) if files == "database" else (home, Path(files))
         agents = _LazyAgents(lambda: _agents_class()(archive, memories, places, hidden))
@@ -347,6 +344,7 @@ class App:
             places=places,
             converter=Converter(_upload_policy(settings)),
             agents=agents,
+            metrics=self.metrics,
             any_model=self._any_model,
         )
         self.retention = Retention(self._parts)
@@ -357,10 +355,6 @@ class App:
     def _current(self) -> Settings:
         return self.settings
 
-    def _publish(self, what: Happened) -> None:
-        for callback in self._watchers:
-            callback(what)
-
     async def _perform(self, run: RunRecord, emit: "Emit") -> RunOutcome:
         """Perform a run; see `Performer`."""
         agents = await self.parts.agents()
@@ -368,7 +362,7 @@ class App:
             Performer,
         )
 
-        return await Performer(self.parts, agents, self._publish)(run, emit)
+        return await Performer(self.parts, agents)(run, emit)
 
     async def _perform_chore(self, key: RunKey) -> None:
         if key.run.startswith(FORGET):

@@ -1,7 +1,6 @@
-"""What all parts of an application share: the open resources, and reports of its work.
+"""What all parts of an application share: the open resources, and the spans of its work.
 
-The reports are events for the operator of a process (runs that ended, calls of models, jobs of
-memory), and spans by OpenTelemetry's `gen_ai` names, where it is installed.
+Spans have OpenTelemetry's `gen_ai` names, and are made where it is installed.
 """
 
 import asyncio
@@ -9,13 +8,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from thalweg.archive import Archive
 from thalweg.engine.pricing.usage import Usage as AnswerUsage
 from thalweg_memory import MemoryStore
-from thalweg_server.api.catalogue import Usage
 from thalweg_server.api.events import EVENT, RunStarted
+from thalweg_server.app.metrics import Metrics
 from thalweg_server.app.registry import Registry
 from thalweg_server.checkpoints.erasure import Erasure
 from thalweg_server.runs.base import Event as Line
@@ -82,92 +81,13 @@ class AppParts:
     converter: Converter
     agents: "Callable[[], Awaitable[Agents]]"
     """Who makes agents; imported when first asked."""
+    metrics: Metrics
     any_model: bool = False
     """Whether a run may name a model that the settings do not."""
 
 
 CURRENT_RUN: ContextVar[str] = ContextVar("thalweg_current_run", default="")
 """The id of the run that the current task performs."""
-RunStatus = Literal["completed", "interrupted", "failed", "cancelled", "left"]
-
-
-@dataclass(frozen=True, slots=True)
-class RunBegan:
-    """This process begins an attempt at a run."""
-
-    waited_s: float
-    """Since the run was created; 0 for a later attempt."""
-    is_takeover: bool
-    """Whether another process began it."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunEnded:
-    """This process has performed a run."""
-
-    status: RunStatus
-    """`left`: handed to another process, which resumes it."""
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class ModelCalled:
-    """A model has answered."""
-
-    model: str
-    """As `provider:name`."""
-    usage: Usage
-    owner: str
-    """Whose call it was."""
-
-
-@dataclass(frozen=True, slots=True)
-class FirstToken:
-    """A model has begun to answer."""
-
-    model: str
-    seconds: float
-    """Since the request was sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFailed:
-    """A call of a model failed."""
-
-    model: str
-    code: str
-    """As in a problem: `model.unavailable`."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolFailed:
-    """A tool raised an error."""
-
-    kind: str
-    """The class of the error."""
-
-
-@dataclass(frozen=True, slots=True)
-class Compacted:
-    """A request was made smaller."""
-
-    tokens: int
-    """Tokens that it no longer has."""
-
-
-@dataclass(frozen=True, slots=True)
-class JobEnded:
-    """A job of memory came to its end."""
-
-    result: Literal["done", "failed"]
-
-
-Happened = (
-    RunBegan | RunEnded | ModelCalled | FirstToken | ModelFailed | ToolFailed | Compacted | JobEnded
-)
-Publish = Callable[[Happened], None]
-
-
 _NAME = "thalweg"
 
 

@@ -61,17 +61,10 @@ from thalweg_server.app.graph_execution import (
     keep_cut_off,
     perform_graph,
 )
+from thalweg_server.app.metrics import Metrics, RunStatus
 from thalweg_server.app.parts import (
     CURRENT_RUN,
     AppParts,
-    FirstToken,
-    ModelCalled,
-    ModelFailed,
-    Publish,
-    RunBegan,
-    RunEnded,
-    RunStatus,
-    ToolFailed,
     end_model_span,
     model_span,
     run_span,
@@ -256,19 +249,17 @@ class ModelCalls(AsyncCallbackHandler):
     that its provider refused costs nothing.
 
     Args:
-        owner: Whose run it is.
         charge: Receives usages and their corrections.
         prices: Computes costs.
-        publish: Receives each call, and each error of a model or tool.
+        metrics: Counts calls, and errors of models and tools.
     """
 
     run_inline = True  # before the request is sent
 
-    def __init__(self, owner: str, charge: Charge, prices: Prices, publish: Publish) -> None:
-        self._owner = owner
+    def __init__(self, charge: Charge, prices: Prices, metrics: Metrics) -> None:
         self._charge = charge
         self._prices = prices
-        self._publish = publish
+        self._metrics = metrics
         self._calls: dict[UUID, _Call] = {}
 
     async def on_chat_model_start(
@@ -306,7 +297,7 @@ class ModelCalls(AsyncCallbackHandler):
         more = token if isinstance(token, str) else ""
         more += thinking_of(message) if isinstance(message, AIMessageChunk) else ""
         if more and not call.text:
-            self._publish(FirstToken(call.charged.model, time.time() - call.began))
+            self._metrics.model_began(call.charged.model, time.time() - call.began)
         call.text += more
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:  # noqa: ANN401
@@ -325,7 +316,7 @@ class ModelCalls(AsyncCallbackHandler):
             return
         if isinstance(error, Exception):
             code = problem_of(error).code
-            self._publish(ModelFailed(call.charged.model, code))
+            self._metrics.model_failed(call.charged.model, code)
             end_model_span(call.span, None, code)
         if call.text or not isinstance(error, Exception):
             await self._end(call, None, call.text)
@@ -341,7 +332,7 @@ class ModelCalls(AsyncCallbackHandler):
     async def on_tool_error(self, error: BaseException, **_: Any) -> None:  # noqa: ANN401
         """Report an error of a tool."""
         if isinstance(error, Exception) and not isinstance(error, GraphBubbleUp):
-            self._publish(ToolFailed(type(error).__name__))
+            self._metrics.tool_errors.labels(type(error).__name__).inc()
 
     async def _end(self, call: _Call, reported: Usage | None, text: str) -> None:
         usage = reported
@@ -349,7 +340,7 @@ class ModelCalls(AsyncCallbackHandler):
             usage = replace(call.charged, calls=1, output=await count_tokens(text))
         end_model_span(call.span, usage)
         await self._correct(call, usage)
-        self._publish(ModelCalled(usage.model, self._prices.usage(usage), self._owner))
+        self._metrics.model_called(usage.model, self._prices.usage(usage))
 
     async def _correct(self, call: _Call, usage: Usage) -> None:
         """Change what a call is charged."""
@@ -382,7 +373,6 @@ class Performer:
 
     parts: AppParts
     agents: Agents
-    publish: Publish
 
     async def __call__(self, run: RunRecord, emit: Emit) -> RunOutcome:
         """Perform a run to its end, or resume one of another process.
@@ -394,7 +384,7 @@ class Performer:
         CURRENT_RUN.set(run.key.run)
         started_at, is_first = time.monotonic(), run.attempt == 1
         waited = run.started - run.created if run.started and is_first else timedelta()
-        self.publish(RunBegan(waited.total_seconds(), is_takeover=not is_first))
+        self.parts.metrics.run_began(waited.total_seconds(), is_takeover=not is_first)
         status: RunStatus = "left"
         try:
             outcome = await self._perform(run, emit)
@@ -403,7 +393,7 @@ class Performer:
             status = "cancelled" if await self._is_cancelled(run) else "left"
             raise
         finally:
-            self.publish(RunEnded(status, time.monotonic() - started_at))
+            self.parts.metrics.run_ended(status, time.monotonic() - started_at)
         return outcome
 
     async def _perform(self, run: RunRecord, emit: Emit) -> RunOutcome:
@@ -426,7 +416,7 @@ class Performer:
         own = not isinstance(new, NewRun) and self.agents.is_own(settings, request.graph)
         name = ""
         translator = Translator(prices.usage, EmittedEvents.of(lines, prices.usage), any_node=own)
-        emitter = EventEmitter(emit, run, translator, self.parts.archive, self.publish)
+        emitter = EventEmitter(emit, run, translator, self.parts.archive, self.parts.metrics)
         try:
             any_model = self.parts.any_model
             name = "" if own else named_model(settings, request.model_name, any_model=any_model)
@@ -455,7 +445,7 @@ class Performer:
         settings, key, request = self.parts.settings(), emitter.run.key, as_graph_run(new)
         prices = Prices(settings.summarization)
         charge = partial(self.parts.registry.charge, key.owner)
-        calls = ModelCalls(key.owner, charge, prices, self.publish)
+        calls = ModelCalls(charge, prices, self.parts.metrics)
         config = graph_config(emitter.run, request, settings.agent.recursion_limit)
         turn = new if isinstance(new, NewRun) else None
         if turn is not None:  # also if the settings define another graph of its name

@@ -13,9 +13,9 @@ from thalweg_server.api.shape import Identifier
 from thalweg_server.api.shape import ThreadId as Id
 from thalweg_server.app import App, Tenant
 from thalweg_server.app.memory import TenantMemory
+from thalweg_server.app.metrics import Metrics
 from thalweg_server.gateway.authentication import OWNER
 from thalweg_server.gateway.budgets import Budgets
-from thalweg_server.gateway.metrics import Metrics
 from thalweg_server.gateway.rules import GatewayRules
 from thalweg_server.gateway.streams import Streams
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from thalweg_server.api.catalogue import Usage
+from thalweg_server.app.metrics import Metrics
 from thalweg_server.app.spending import reached_limit
 from thalweg_server.gateway.problems import GatewayRefusal
 from thalweg_server.settings.sections import OwnerLimits
@@ -73,7 +74,7 @@ class Budgets:
     def __init__(
         self,
         limits: Callable[[str], OwnerLimits],
-        refused: Callable[[str], None] = lambda _: None,
+        metrics: Metrics,
         *,
         clock: Callable[[], float] = time.monotonic,
         today: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -82,12 +83,12 @@ class Budgets:
 
         Args:
             limits: Returns the limits of an owner as they are now.
-            refused: Called with the name of a limit that was met.
+            metrics: Counts refusals by limit.
             clock: Seconds that never go back.
             today: The time in UTC.
         """
         self._limits = limits
-        self._refused = refused
+        self._metrics = metrics
         self._clock = clock
         self._today = today
         self.is_stopping = False
@@ -158,7 +159,7 @@ class Budgets:
 
     def _check(self, limit: str, description: str, wait_s: float) -> None:
         if wait_s > 0:
-            self._refused(limit)
+            self._metrics.limits_met.labels(limit).inc()
             seconds = max(1, math.ceil(wait_s))
             detail = f"your limit is {description}; try again in {seconds} s"
             raise GatewayRefusal(429, f"limit.{limit}", detail, {"Retry-After": str(seconds)})

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thalweg_server.api.paths import path_below_root
 from thalweg_server.app import App, open_app
+from thalweg_server.app.metrics import Metrics
 from thalweg_server.gateway.access import Gateway
 from thalweg_server.gateway.authentication import KEY_ID, OWNER, other_owner
 from thalweg_server.gateway.bodies import bounded_body
@@ -32,7 +33,6 @@ from thalweg_server.gateway.langgraph_api.store import store
 from thalweg_server.gateway.langgraph_api.thread_protocol import thread_protocol
 from thalweg_server.gateway.langgraph_api.threads import threads as graph_threads
 from thalweg_server.gateway.local_token import LocalToken
-from thalweg_server.gateway.metrics import Metrics
 from thalweg_server.gateway.openai_api import openai
 from thalweg_server.gateway.problems import GatewayRefusal, answers_problems, refuse
 from thalweg_server.gateway.routes.catalogue import catalogue
@@ -189,10 +189,9 @@ def create_app(
     """
     inside = open_app(app) if not isinstance(app, App) else app
     rules = rule_book(lambda: inside.settings.gateway, owner, token)
-    metrics = Metrics()
-    budgets = Budgets(lambda owner: rules().limits_of(owner), metrics.refused)
-    inside.watch(metrics.happened)
-    streams = Streams(lambda: inside.settings.gateway.max_streams, metrics.refused)
+    metrics = inside.metrics
+    budgets = Budgets(lambda owner: rules().limits_of(owner), metrics)
+    streams = Streams(lambda: inside.settings.gateway.max_streams, metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -95,7 +95,6 @@ async def openai_chat_completion(
             view.frames(tenant.graph_runs.follow(run)),
             shared.streams,
             tenant.owner,
-            sent=shared.metrics.sent,
             on_disconnect=lambda: tenant.graph_runs.cancel(run.key.thread, run.key.run),
         )
     async with aclosing(tenant.graph_runs.follow(run)) as events:  # type: ignore[type-var]

@@ -35,12 +35,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from thalweg.errors import ConfigError
 from thalweg_server.app import App, open_app
+from thalweg_server.app.metrics import make_metrics_folder, share_metrics
 from thalweg_server.app.opening import Role
 from thalweg_server.app.parts import CURRENT_RUN, trace_ids
 from thalweg_server.gateway.access import Gateway
 from thalweg_server.gateway.create import create_app
 from thalweg_server.gateway.local_token import LocalToken, ensure_token
-from thalweg_server.gateway.metrics import make_metrics_folder, share_metrics
 from thalweg_server.settings import Settings
 from thalweg_server.settings.sections import HEADER_TIMEOUT_S
 

@@ -12,11 +12,12 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from thalweg_server.app.metrics import Metrics
 from thalweg_server.gateway.problems import GatewayRefusal
 from thalweg_server.runs.base import Event
 
@@ -24,7 +25,6 @@ KEEP_ALIVE_S = 15.0
 """Seconds without data after which a comment is sent: proxies close silent connections."""
 RETRY_MS = 1_000
 """Milliseconds that a browser waits before it reconnects."""
-_KEEP_ALIVE = b": keep-alive\n\n"
 _HEADERS = {
     "Cache-Control": "no-cache, no-store",
     "X-Accel-Buffering": "no",  # nginx holds answers back otherwise
@@ -38,12 +38,12 @@ class Streams:
     def __init__(
         self,
         most: Callable[[], int],
-        refused: Callable[[str], None] = lambda _: None,
+        metrics: Metrics,
         *,
         keep_alive_s: float = KEEP_ALIVE_S,
     ) -> None:
         self._most = most
-        self._refused = refused
+        self.metrics = metrics
         self._open: Counter[str] = Counter()
         self.closing = asyncio.Event()
         """Set when the gateway shuts down: streams end, and clients connect to another gateway."""
@@ -65,7 +65,7 @@ class Streams:
             raise GatewayRefusal(503, "stream.closing", detail, {"Retry-After": "1"})
         most = self._most()
         if self._open[owner] >= most:
-            self._refused("streams")
+            self.metrics.limits_met.labels("streams").inc()
             detail = f"the limit of {most} open streams is reached; close one, or try again"
             raise GatewayRefusal(429, "stream.too_many", detail, {"Retry-After": "5"})
 
@@ -97,10 +97,76 @@ async def event_frames(events: AsyncIterator[Event]) -> AsyncIterator[Frame]:
             yield Frame(str(event.seq), event.type, event.data)
 
 
-class EventStream(Response):
+class _LongAnswer(Response):
+    """An answer whose parts are sent as they come, with `keep_alive` between parts that take long.
+
+    The status is sent first, so the parts themselves have to name a failure.
+    """
+
+    keep_alive: ClassVar[bytes]
+    is_cut: ClassVar[bool] = False
+    """Whether the connection breaks off if the gateway shuts down: a part alone is of no use."""
+
+    def __init__(
+        self,
+        parts: AsyncIterator[bytes],
+        streams: Streams,
+        headers: Mapping[str, str],
+        on_disconnect: Callable[[], Awaitable[object]] | None,
+    ) -> None:
+        super().__init__(headers=headers)
+        del self.headers["content-length"]
+        self._parts = parts
+        self._streams = streams
+        self._on_disconnect = on_disconnect
+        self._at = 0.0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send until the last part, the client disconnects, or the gateway shuts down."""
+        del scope
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        self._at = time.monotonic()
+        work = (self._pump(send), _gone(receive), self._streams.closing.wait())
+        tasks = [asyncio.create_task(one) for one in (*work, self._keep_alive(send))]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        pump, gone, closing, _ = tasks
+        if not pump.cancelled():
+            pump.result()  # an error breaks the connection off, and the client asks again
+        elif not gone.cancelled() and self._on_disconnect is not None:
+            await self._on_disconnect()
+        elif not closing.cancelled() and self.is_cut:
+            problem = "the gateway shuts down; the client asks another one"
+            raise ConnectionResetError(problem)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _pump(self, send: Send) -> None:
+        async with aclosing(self._parts) as parts:  # type: ignore[type-var]  # a generator
+            async for part in parts:
+                await self._send(send, part)
+
+    async def _keep_alive(self, send: Send) -> None:
+        while True:
+            silent_s = time.monotonic() - self._at
+            if silent_s < self._streams.keep_alive_s:
+                await asyncio.sleep(self._streams.keep_alive_s - silent_s)
+            else:
+                await self._send(send, self.keep_alive)
+
+    async def _send(self, send: Send, body: bytes) -> None:
+        self._at = time.monotonic()
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+class EventStream(_LongAnswer):
     """The answer that sends a run's events as they come."""
 
     media_type = "text/event-stream"
+    keep_alive = b": keep-alive\n\n"
 
     def __init__(
         self,
@@ -109,7 +175,6 @@ class EventStream(Response):
         owner: str,
         *,
         headers: Mapping[str, str] | None = None,
-        sent: Callable[[str], None] = lambda _: None,
         on_disconnect: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
         """Create a stream.
@@ -119,60 +184,25 @@ class EventStream(Response):
             streams: The gateway's streams.
             owner: The owner of the stream.
             headers: More headers.
-            sent: Called with the type of each event that was sent.
             on_disconnect: Called if the client disconnects before the end.
         """
-        super().__init__(headers={**_HEADERS, **(headers or {})})
-        del self.headers["content-length"]
-        self._frames = frames
-        self._streams = streams
+        parts = _encoded(frames, streams)
+        super().__init__(parts, streams, {**_HEADERS, **(headers or {})}, on_disconnect)
         self._owner = owner
-        self._sent = sent
-        self._on_disconnect = on_disconnect
-        self._at = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until the run ends, the client disconnects, or the gateway shuts down."""
-        del scope
-        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         with self._streams.one(self._owner):
-            await send(start)
-            await self._send(send, b"retry: %d\n" % RETRY_MS)
-            pump = asyncio.create_task(self._pump(send))
-            others = [
-                asyncio.create_task(_gone(receive)),
-                asyncio.create_task(self._streams.closing.wait()),
-                asyncio.create_task(self._keep_alive(send)),
-            ]
-            try:
-                await asyncio.wait([pump, *others], return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for task in (pump, *others):
-                    task.cancel()
-                await asyncio.wait([pump, *others])
-            if self._on_disconnect is not None and pump.cancelled() and not others[0].cancelled():
-                await self._on_disconnect()
-            if not pump.cancelled() and (error := pump.exception()) is not None:
-                raise error  # the connection breaks off, and the client asks again
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await super().__call__(scope, receive, send)
 
-    async def _pump(self, send: Send) -> None:
-        async with aclosing(self._frames) as frames:  # type: ignore[type-var]  # a generator
-            async for one in frames:
-                await self._send(send, frame(one))
-                self._sent(one.type)
 
-    async def _keep_alive(self, send: Send) -> None:
-        while True:
-            silent_s = time.monotonic() - self._at
-            if silent_s < self._streams.keep_alive_s:
-                await asyncio.sleep(self._streams.keep_alive_s - silent_s)
-            else:
-                await self._send(send, _KEEP_ALIVE)
-
-    async def _send(self, send: Send, body: bytes) -> None:
-        self._at = time.monotonic()
-        await send({"type": "http.response.body", "body": body, "more_body": True})
+async def _encoded(frames: AsyncIterator[Frame], streams: Streams) -> AsyncIterator[bytes]:
+    """Yield frames in their wire format, and count those that were sent."""
+    async with aclosing(frames):  # type: ignore[type-var]  # a generator
+        yield b"retry: %d\n" % RETRY_MS
+        async for one in frames:
+            yield frame(one)
+            streams.metrics.events.labels(one.type).inc()
 
 
 def frame(one: Frame) -> bytes:
@@ -187,13 +217,12 @@ def frame(one: Frame) -> bytes:
     return f"{id_}{name}data: {one.data}\n\n".encode()
 
 
-class Waiting(Response):
-    """The answer of a result that takes long: blanks keep the connection open until it is there.
-
-    The status is sent first, so the result itself has to name a failure.
-    """
+class Waiting(_LongAnswer):
+    """The answer of a result that takes long: blanks keep the connection open until it is there."""
 
     media_type = "application/json"
+    keep_alive = b"\n"
+    is_cut = True
 
     def __init__(
         self,
@@ -203,40 +232,12 @@ class Waiting(Response):
         headers: Mapping[str, str],
         on_disconnect: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
-        super().__init__(headers={"Cache-Control": "no-store", **headers})
-        del self.headers["content-length"]
-        self._result = result
-        self._streams = streams
-        self._on_disconnect = on_disconnect
+        headers = {"Cache-Control": "no-store", **headers}
+        super().__init__(_one(result), streams, headers, on_disconnect)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the result once it is there; break off if the gateway shuts down."""
-        del scope
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        result = asyncio.ensure_future(self._result())
-        gone = asyncio.create_task(_gone(receive))
-        closing = asyncio.create_task(self._streams.closing.wait())
-        others = [gone, closing]
-        try:
-            while not (result.done() or gone.done() or closing.done()):
-                await asyncio.wait(
-                    [result, *others],
-                    timeout=self._streams.keep_alive_s,
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
-                if not result.done() and not gone.done():
-                    await send({"type": "http.response.body", "body": b"\n", "more_body": True})
-            if result.done():
-                await send({"type": "http.response.body", "body": result.result()})
-            elif gone.done() and self._on_disconnect is not None:
-                await self._on_disconnect()
-            elif closing.done():
-                problem = "the gateway shuts down; the client asks another one"
-                raise ConnectionResetError(problem)
-        finally:
-            for task in (result, *others):
-                task.cancel()
-            await asyncio.wait([result, *others])
+
+async def _one(result: Callable[[], Awaitable[bytes]]) -> AsyncIterator[bytes]:
+    yield await result()
 
 
 async def _gone(receive: Receive) -> None:

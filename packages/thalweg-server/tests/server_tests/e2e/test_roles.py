@@ -17,7 +17,7 @@ import pytest
 
 from core_tests import forking
 from server_tests.e2e.gateways_world import SERVED
-from thalweg_server.gateway.metrics import Metrics, make_metrics_folder, share_metrics
+from thalweg_server.app.metrics import Metrics, make_metrics_folder, share_metrics
 from thalweg_server.gateway.serving import address_of, bound
 
 PATIENCE_S = 90.0

@@ -219,7 +219,7 @@ async def langgraph_join_thread(
             if event.is_end:
                 del views[run.key.run]
 
-    return EventStream(frames(), shared.streams, tenant.owner, sent=shared.metrics.sent)
+    return EventStream(frames(), shared.streams, tenant.owner)
 
 
 # -- shared by the operations above --------------------------------------------------------------
@@ -280,7 +280,6 @@ def _stream(
         shared.streams,
         tenant.owner,
         headers=_headers(request, run, "stream"),
-        sent=shared.metrics.sent,
         on_disconnect=partial(_cancel, tenant, run) if cancels else None,
     )
 

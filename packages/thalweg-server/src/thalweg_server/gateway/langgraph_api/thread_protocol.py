@@ -53,7 +53,7 @@ async def langgraph_thread_events(
         with suppress(ValidationError):  # it is out of range
             wanted = EventFilter.model_validate({**wanted.model_dump(), "since": last_event_id})
     frames = event_frames(tenant.graph_runs, thread, wanted)
-    return EventStream(frames, shared.streams, tenant.owner, sent=shared.metrics.sent)
+    return EventStream(frames, shared.streams, tenant.owner)
 
 
 class ThreadCommand(Body):

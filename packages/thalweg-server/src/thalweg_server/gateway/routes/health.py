@@ -8,9 +8,9 @@ from fastapi.responses import PlainTextResponse
 
 from thalweg.errors import StorageError
 from thalweg_server.api.catalogue import Check, Health
+from thalweg_server.app.metrics import CONTENT_TYPE
 from thalweg_server.gateway.access import Shared, problems
 from thalweg_server.gateway.bodies import GatewayRoute
-from thalweg_server.gateway.metrics import CONTENT_TYPE
 
 health = APIRouter(tags=["gateway"], route_class=GatewayRoute)
 _LOG = logging.getLogger("thalweg.gateway")

@@ -143,7 +143,6 @@ def _stream(
         shared.streams,
         tenant.owner,
         headers=headers,
-        sent=shared.metrics.sent,
     )
 
 

@@ -13,6 +13,7 @@ from starlette.routing import Mount
 from starlette.types import Message
 
 from server_tests.unit.server.gateway.asking import Answered, ask, echo
+from thalweg_server.app.metrics import Metrics
 from thalweg_server.gateway.bodies import MIB, BodyLimits, JsonBounds
 from thalweg_server.gateway.budgets import Budgets
 from thalweg_server.gateway.create import Admission
@@ -26,7 +27,7 @@ FORM = {"content-type": "multipart/form-data; boundary=x"}
 
 def admission(limits: BodyLimits = LIMITS) -> Admission:
     rules = replace(rules_of(GatewaySettings(), "ada"), bodies=limits)
-    return Admission(echo, lambda: rules, Budgets(rules.limits_of))
+    return Admission(echo, lambda: rules, Budgets(rules.limits_of, Metrics()))
 
 
 def post(*parts: bytes, headers: dict[str, str], is_length_told: bool = True) -> Answered:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from server_tests.unit.server.gateway.asking import ask, echo
 from thalweg_server.api.catalogue import Usage
+from thalweg_server.app.metrics import Metrics
 from thalweg_server.gateway.budgets import Budgets, Rate
 from thalweg_server.gateway.create import Admission
 from thalweg_server.gateway.problems import GatewayRefusal
@@ -35,10 +36,17 @@ class Clock:
         return datetime(2026, 11, 23, tzinfo=UTC) + timedelta(seconds=self.s)
 
 
-def budgets_of(clock: Clock, met: list[str] | None = None, **limits: int) -> Budgets:
+def budgets_of(clock: Clock, metrics: Metrics | None = None, **limits: int) -> Budgets:
     own = NONE.model_copy(update=limits)
-    refused = (lambda _: None) if met is None else met.append
-    return Budgets(lambda _: own, refused, clock=clock, today=clock.utc)
+    return Budgets(lambda _: own, metrics or Metrics(), clock=clock, today=clock.utc)
+
+
+def refusals(metrics: Metrics, limit: str) -> float | None:
+    """Return how many requests met a limit."""
+    text = asyncio.run(metrics.text(0, 0)).decode()
+    start = f'thalweg_limits_met_total{{limit="{limit}"}} '
+    found = [line for line in text.splitlines() if line.startswith(start)]
+    return float(found[0].removeprefix(start)) if found else None
 
 
 def start(
@@ -73,8 +81,8 @@ def test_a_rate_is_never_exceeded_by_more_than_one_burst(
 
 
 def test_requests_over_the_rate_are_refused_with_the_seconds_to_wait() -> None:
-    clock, met = Clock(), list[str]()
-    budgets = budgets_of(clock, met, requests_per_minute=2)
+    clock, metrics = Clock(), Metrics()
+    budgets = budgets_of(clock, metrics, requests_per_minute=2)
     budgets.take_request("ada")
     budgets.take_request("ada")
     with pytest.raises(GatewayRefusal) as refused:
@@ -82,7 +90,7 @@ def test_requests_over_the_rate_are_refused_with_the_seconds_to_wait() -> None:
     assert refused.value.status_code == 429
     assert refused.value.code == "limit.requests"
     assert refused.value.headers == {"Retry-After": "30"}
-    assert met == ["requests"]
+    assert refusals(metrics, "requests") == 1
 
     budgets.take_request("bob")  # another owner has a budget of its own
     clock.s = 30.0

@@ -11,6 +11,7 @@ from starlette.routing import Mount
 
 from server_tests.unit.server.gateway.asking import Answered, ask, echo
 from thalweg.errors import ConfigError
+from thalweg_server.app.metrics import Metrics
 from thalweg_server.gateway.authentication import OWNER, Keys
 from thalweg_server.gateway.budgets import Budgets
 from thalweg_server.gateway.create import Admission, create_app
@@ -32,7 +33,7 @@ OPEN = GatewaySettings(cors_origins=("https://studio.example",))
 
 def knock(settings: GatewaySettings, *, owner: str | None = None, **given: object) -> Answered:
     rules = rules_of(settings, owner)
-    application = Admission(echo, lambda: rules, Budgets(rules.limits_of))
+    application = Admission(echo, lambda: rules, Budgets(rules.limits_of, Metrics()))
     return ask(application, **given)  # type: ignore[arg-type]  # as `ask` takes them
 
 
@@ -205,7 +206,7 @@ def test_metrics_are_for_whom_the_settings_name() -> None:
 @pytest.mark.parametrize("root", ["", "/agents", "/docs", "/page"])
 def test_a_path_has_its_lock_below_any_root_path(root: str) -> None:
     rules = rules_of(KEYED)
-    admission = Admission(echo, lambda: rules, Budgets(rules.limits_of))
+    admission = Admission(echo, lambda: rules, Budgets(rules.limits_of, Metrics()))
     outer = Starlette(routes=[Mount(root, admission)])
     key, operator = {"X-API-Key": "ada-s-key"}, {"X-API-Key": "oz-s-key"}
 

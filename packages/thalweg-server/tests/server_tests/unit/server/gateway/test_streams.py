@@ -16,6 +16,7 @@ from fastapi import FastAPI
 
 from server_tests.serving import Served, served
 from thalweg_server.api.events import EVENT, MessageDelta, RunCancelled
+from thalweg_server.app.metrics import Metrics
 from thalweg_server.gateway.budgets import Budgets
 from thalweg_server.gateway.problems import answers_problems
 from thalweg_server.gateway.rules import rules_of
@@ -56,7 +57,7 @@ def application(sources: dict[str, Source], streams: Streams) -> FastAPI:
     made = FastAPI()
     made.state.gateway = SimpleNamespace(
         streams=streams,
-        budgets=Budgets(lambda _: OwnerLimits()),
+        budgets=Budgets(lambda _: OwnerLimits(), Metrics()),
         rules=lambda: rules_of(GatewaySettings()),
     )
     answers_problems(made)
@@ -82,14 +83,14 @@ def read(served: Served, path: str) -> tuple[list[int], str]:
 
 
 def test_a_stream_has_every_event_and_ends_behind_the_last() -> None:
-    with served(application({"s": Source(200)}, Streams(lambda: 9))) as gateway:
+    with served(application({"s": Source(200)}, Streams(lambda: 9, Metrics()))) as gateway:
         assert read(gateway, "/s") == (list(range(1, 202)), "run.cancelled")
         assert read(gateway, "/s?after=198") == ([199, 200, 201], "run.cancelled")
 
 
 def test_its_headers_keep_proxies_from_holding_it_back() -> None:
     with (
-        served(application({"s": Source(1)}, Streams(lambda: 9))) as gateway,
+        served(application({"s": Source(1)}, Streams(lambda: 9, Metrics()))) as gateway,
         httpx2.stream("GET", f"{gateway.url}/s") as response,
     ):
         headers = response.headers
@@ -103,7 +104,7 @@ def test_its_headers_keep_proxies_from_holding_it_back() -> None:
 
 
 def test_a_silent_stream_is_kept_alive_by_comments() -> None:
-    streams = Streams(lambda: 9, keep_alive_s=0.02)
+    streams = Streams(lambda: 9, Metrics(), keep_alive_s=0.02)
     with served(application({"s": Source(1, pause_s=0.3)}, streams)) as gateway:
         body = httpx2.get(f"{gateway.url}/s").content
 
@@ -113,7 +114,7 @@ def test_a_silent_stream_is_kept_alive_by_comments() -> None:
 def test_words_of_any_kind_arrive_as_they_were() -> None:
     text = 'line\nother\r\n\r"quoted" \u2028 data: x\n\nid: 7 \u4e0a\u4e0b\u6587 \x00'
     with (
-        served(application({"s": Source(1, text)}, Streams(lambda: 9))) as gateway,
+        served(application({"s": Source(1, text)}, Streams(lambda: 9, Metrics()))) as gateway,
         httpx2.stream("GET", f"{gateway.url}/s") as response,
     ):
         first = next(iter(httpx2.EventSource(response)))
@@ -123,7 +124,7 @@ def test_words_of_any_kind_arrive_as_they_were() -> None:
 
 def test_a_client_that_goes_ends_its_stream() -> None:
     source = Source(10_000, pause_s=0.01)
-    streams = Streams(lambda: 9)
+    streams = Streams(lambda: 9, Metrics())
     with served(application({"s": source}, streams)) as gateway:
         with httpx2.stream("GET", f"{gateway.url}/s") as response:
             next(iter(httpx2.EventSource(response)))
@@ -133,7 +134,7 @@ def test_a_client_that_goes_ends_its_stream() -> None:
 
 def test_a_client_that_does_not_read_holds_back_its_own_stream_alone() -> None:
     sources = {"slow": Source(FLOOD, "x" * 10_000), "fast": Source(FLOOD, "x" * 100)}
-    with served(application(sources, Streams(lambda: 9))) as gateway:
+    with served(application(sources, Streams(lambda: 9, Metrics()))) as gateway:
         at = urlsplit(gateway.url)
         with socket.create_connection((at.hostname, at.port)) as idle:
             idle.sendall(b"GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -147,7 +148,7 @@ def test_a_client_that_does_not_read_holds_back_its_own_stream_alone() -> None:
 def test_streams_end_first_when_the_gateway_does() -> None:
     source = Source(100_000, pause_s=0.01)
     with (
-        served(application({"s": source}, Streams(lambda: 9))) as gateway,
+        served(application({"s": source}, Streams(lambda: 9, Metrics()))) as gateway,
         httpx2.stream("GET", f"{gateway.url}/s") as response,
     ):
         frames = iter(httpx2.EventSource(response))
@@ -160,7 +161,7 @@ def test_streams_end_first_when_the_gateway_does() -> None:
 
 
 def test_an_owner_may_have_so_many_streams_and_no_more() -> None:
-    streams = Streams(lambda: 2)
+    streams = Streams(lambda: 2, Metrics())
     with served(application({"s": Source(100_000, pause_s=0.01)}, streams)) as gateway:
         url = f"{gateway.url}/s"
         with httpx2.stream("GET", url), httpx2.stream("GET", url):
@@ -176,7 +177,7 @@ def test_an_owner_may_have_so_many_streams_and_no_more() -> None:
 
 
 def test_a_gateway_that_goes_takes_no_new_stream() -> None:
-    streams = Streams(lambda: 2)
+    streams = Streams(lambda: 2, Metrics())
     with served(application({"s": Source(1)}, streams)) as gateway:
         streams.closing.set()
         answer = httpx2.get(f"{gateway.url}/s")

@@ -26,20 +26,11 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from thalweg.database.private_files import make_private_folder
 from thalweg_server.api.catalogue import Usage
-from thalweg_server.app.parts import (
-    Compacted,
-    FirstToken,
-    Happened,
-    JobEnded,
-    ModelCalled,
-    ModelFailed,
-    RunBegan,
-    RunEnded,
-    ToolFailed,
-)
 from thalweg_server.runs.base import POOLS
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+RunStatus = Literal["completed", "interrupted", "failed", "cancelled", "left"]
+"""How an attempt ended here; `left`: handed to another process, which resumes it."""
 Mode = Literal["livesum", "mostrecent"]
 """Of several processes: the sum of those that live, or the newest value."""
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -89,7 +80,7 @@ class Metrics:
         def gauge(name: str, about: str, *labels: str, mode: Mode = "livesum") -> Gauge:
             return Gauge(f"thalweg_{name}", about, labels, registry=into, multiprocess_mode=mode)
 
-        self._requests = counter("requests", "Requests by status.", "operation", "status")
+        self.requests = counter("requests", "Requests by status.", "operation", "status")
         self._seconds = histogram(
             "request_seconds",
             "Time until a response was complete, without streams.",
@@ -97,7 +88,7 @@ class Metrics:
             buckets=_SECONDS,
         )
         self._streams = gauge("streams_open", "Event streams open now.")
-        self._events = counter("events_sent", "Events sent by type.", "type")
+        self.events = counter("events_sent", "Events sent by type.", "type")
         self._runs = counter("runs", "Runs that this process completed, by status.", "status")
         self._run_seconds = histogram("run_seconds", "Time from a run's start to its end.")
         self._now = gauge("runs_running", "Runs performed here now.")
@@ -109,13 +100,13 @@ class Metrics:
         first = "Time from a request to the first token of its answer."
         self._first = histogram("model_first_token_seconds", first, "model")
         self._model_errors = counter("model_errors", "Failed model calls.", "model", "code")
-        self._tool_errors = counter("tool_errors", "Errors that tools raised.", "kind")
+        self.tool_errors = counter("tool_errors", "Errors that tools raised.", "kind")
         self._compactions = counter("compactions", "Requests that were made smaller.")
         self._saved = counter("context_saved_tokens", "Tokens that compactions removed.")
         self._tokens = counter("tokens", "Tokens by model and kind.", "model", "kind")
         self._cost = counter("cost", "Cost of models with known prices.", "model", "currency")
-        self._refused = counter("limits_met", "Requests refused with 429, by limit.", "limit")
-        self._jobs = counter("memory_jobs", "Jobs of memory by how they ended.", "result")
+        self.limits_met = counter("limits_met", "Requests refused with 429, by limit.", "limit")
+        self.memory_jobs = counter("memory_jobs", "Jobs of memory by how they ended.", "result")
 
     async def text(self, streams_open: int, queue_depth: float) -> bytes:
         """Write everything as Prometheus reads it."""
@@ -133,46 +124,40 @@ class Metrics:
 
     def answered(self, operation: str, status: int, seconds: float | None) -> None:
         """Count a request; `seconds` is `None` for a stream."""
-        self._requests.labels(operation, str(status)).inc()
+        self.requests.labels(operation, str(status)).inc()
         if seconds is not None:
             self._seconds.labels(operation).observe(seconds)
 
-    def sent(self, type_: str) -> None:
-        """Count an event that went out."""
-        self._events.labels(type_).inc()
+    def run_began(self, waited_s: float, *, is_takeover: bool) -> None:
+        """Count an attempt at a run, which waited since it was created or was begun elsewhere."""
+        self._now.inc()
+        if is_takeover:
+            self._takeovers.inc()
+        else:
+            self._waits.observe(waited_s)
 
-    def refused(self, limit: str) -> None:
-        """Count a request that met a limit of its owner; see `Budgets`."""
-        self._refused.labels(limit).inc()
+    def run_ended(self, status: RunStatus, seconds: float) -> None:
+        """Count the end of an attempt at a run in this process."""
+        self._now.dec()
+        self._runs.labels(status).inc()
+        self._run_seconds.observe(seconds)
 
-    def happened(self, what: Happened) -> None:
-        """Count an event of the application; see `App.watch`."""
-        match what:
-            case RunBegan(waited_s, is_takeover):
-                self._now.inc()
-                if is_takeover:
-                    self._takeovers.inc()
-                else:
-                    self._waits.observe(waited_s)
-            case FirstToken(model, seconds):
-                self._first.labels(model or "unknown").observe(seconds)
-            case ModelFailed(model, code):
-                self._model_errors.labels(model or "unknown", code).inc()
-            case ToolFailed(kind):
-                self._tool_errors.labels(kind).inc()
-            case Compacted(tokens):
-                self._compactions.inc()
-                self._saved.inc(max(tokens, 0))
-            case RunEnded(status, seconds):
-                self._now.dec()
-                self._runs.labels(status).inc()
-                self._run_seconds.observe(seconds)
-            case ModelCalled(model, usage, _):
-                self._spent(model or "unknown", usage)
-            case JobEnded(result):
-                self._jobs.labels(result).inc()
+    def model_began(self, model: str, seconds: float) -> None:
+        """Count the first token of an answer of `provider:name`, since the request was sent."""
+        self._first.labels(model or "unknown").observe(seconds)
 
-    def _spent(self, model: str, usage: Usage) -> None:
+    def model_failed(self, model: str, code: str) -> None:
+        """Count a failed call of a model; the code is as in a problem: `model.unavailable`."""
+        self._model_errors.labels(model or "unknown", code).inc()
+
+    def compacted(self, tokens: int) -> None:
+        """Count a request that was made smaller by some tokens."""
+        self._compactions.inc()
+        self._saved.inc(max(tokens, 0))
+
+    def model_called(self, model: str, usage: Usage) -> None:
+        """Count the usage of an answer."""
+        model = model or "unknown"
         uncached = usage.input_tokens - usage.cached_tokens - usage.written_tokens
         kinds = {
             "input": uncached,
