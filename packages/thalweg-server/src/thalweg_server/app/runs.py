@@ -31,6 +31,7 @@ from thalweg_server.runs.base import ENDED, Event, RunKey, RunRecord
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
+    from thalweg_server.app.agents import Agent
     from thalweg_server.app.parts import AppParts
 
 
@@ -264,6 +265,11 @@ class TenantGraphRuns:
     async def get(self, thread: str, run: str) -> RunRecord:
         """Return one run."""
         return await self._parts.journal.existing(RunKey(self._owner, thread, run))
+
+    async def graph(self, assistant: Assistant) -> "Agent":
+        """Return the graph of an assistant, to read its schemas and its nodes."""
+        agents = await self._parts.agents()
+        return await agents.graph(self._parts.settings(), assistant.graph, {"configurable": {}})
 
     async def list(self, thread: str) -> Sequence[RunRecord]:
         """Return the runs of a thread, the newest first."""

@@ -1,6 +1,7 @@
 """Parameters and responses shared by all routes: owner, thread, number of items, errors."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ from thalweg_server.app.metrics import Metrics
 from thalweg_server.gateway.authentication import OWNER
 from thalweg_server.gateway.budgets import Budgets
 from thalweg_server.gateway.rules import GatewayRules
-from thalweg_server.gateway.streams import Streams
+from thalweg_server.gateway.streams import EventStream, Frame, Streams
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,48 @@ async def _tenant(request: Request) -> Tenant:
     return gateway.app.tenant(request.scope[OWNER])
 
 
+class Caller:
+    """One request of an owner, and what it uses of the gateway.
+
+    Attributes:
+        tenant: All that the caller can reach.
+        gateway: The gateway.
+        streams: Its streams.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self.gateway: Gateway = request.app.state.gateway
+        self.tenant: Tenant = self.gateway.app.tenant(request.scope[OWNER])
+        self.streams = self.gateway.streams
+        self._root = request.scope.get("root_path", "")
+
+    def location(self, template: str, *names: str) -> str:
+        """Return the value of a `Location` header: a path with quoted names, at the root."""
+        return f"{self._root}{path_of(template, *names)}"
+
+    def check_stream(self) -> None:
+        """Refuse a stream if the owner has too many; see `Streams.check`."""
+        self.streams.check(self.tenant.owner)
+
+    def starting(self) -> AbstractAsyncContextManager[None]:
+        """Let a run be started inside; see `Budgets.starting`."""
+        tenant = self.tenant
+        return self.gateway.budgets.starting(tenant.owner, tenant.runs.active, tenant.usage.today)
+
+    def stream(
+        self,
+        frames: AsyncIterator[Frame],
+        headers: Mapping[str, str] | None = None,
+        on_disconnect: Callable[[], Awaitable[object]] | None = None,
+    ) -> EventStream:
+        """Return the answer that sends frames; see `EventStream`."""
+        return EventStream(frames, self.streams, self.tenant.owner, headers, on_disconnect)
+
+
+async def _caller(request: Request) -> Caller:
+    return Caller(request)
+
+
 async def _known(
     tenant: Annotated[Tenant, Depends(_tenant)],
     agent: Annotated[
@@ -54,6 +97,7 @@ async def _known(
 
 
 Shared = Annotated[Gateway, Depends(_gateway)]
+CurrentCaller = Annotated[Caller, Depends(_caller)]
 CurrentTenant = Annotated[Tenant, Depends(_tenant)]
 """All that the caller can reach; its owner was noted at the door."""
 
@@ -70,11 +114,6 @@ Name = Annotated[
 Many = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of items.")]
 Flag = Annotated[bool, Query()]
 Words = Annotated[str, Query(max_length=2_000, description="Words to search for.")]
-
-
-def location(request: Request, template: str, *names: str) -> str:
-    """Return the value of a `Location` header: a path with quoted names, at the root."""
-    return f"{request.scope.get('root_path', '')}{path_of(template, *names)}"
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -8,6 +8,7 @@ request holds the whole conversation, and its thread is deleted after the answer
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
+from functools import partial
 from itertools import takewhile
 from typing import Annotated, Any, Literal, cast
 
@@ -21,10 +22,10 @@ from thalweg_server.api.problems import Problem
 from thalweg_server.api.shape import ThreadId
 from thalweg_server.app import Tenant
 from thalweg_server.app.configured import Assistant
-from thalweg_server.gateway.access import CurrentTenant, Shared
+from thalweg_server.gateway.access import CurrentCaller, CurrentTenant
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.problems import GatewayRefusal, openai_error
-from thalweg_server.gateway.streams import EventStream, Frame
+from thalweg_server.gateway.streams import Frame
 from thalweg_server.runs.base import Event, RunRecord
 
 openai = APIRouter(prefix="/v1", tags=["openai"], route_class=GatewayRoute, include_in_schema=False)
@@ -72,31 +73,27 @@ async def openai_model(tenant: CurrentTenant, model: str) -> Chunk:
 
 @openai.post("/chat/completions")
 async def openai_chat_completion(
-    tenant: CurrentTenant,
-    shared: Shared,
+    caller: CurrentCaller,
     chat: ChatRequest,
     x_thread_id: Annotated[ThreadId | None, Header()] = None,
 ) -> Response:
     """Answer with the text of a run, whole or as it is written."""
     _check(chat)
+    tenant = caller.tenant
     thread = x_thread_id or (chat.metadata or {}).get("thread_id")
     if chat.stream:
-        shared.streams.check(tenant.owner)
+        caller.check_stream()
     assistant, model = await _assistant(tenant, chat.model)
     await tenant.graph_runs.delete_temporary()
     new = _graph_run(assistant, model, chat, has_thread=thread is not None)
-    async with shared.budgets.starting(tenant.owner, tenant.runs.active, tenant.usage.today):
+    async with caller.starting():
         run = await tenant.graph_runs.start(
             str(thread) if thread is not None else None, new, is_temporary=thread is None
         )
     view = CompletionView(run, chat)
     if chat.stream:
-        return EventStream(
-            view.frames(tenant.graph_runs.follow(run)),
-            shared.streams,
-            tenant.owner,
-            on_disconnect=lambda: tenant.graph_runs.cancel(run.key.thread, run.key.run),
-        )
+        cancel = partial(tenant.graph_runs.cancel, run.key.thread, run.key.run)
+        return caller.stream(view.frames(tenant.graph_runs.follow(run)), on_disconnect=cancel)
     async with aclosing(tenant.graph_runs.follow(run)) as events:  # type: ignore[type-var]
         async for event in events:
             view.take(event)

@@ -173,7 +173,6 @@ class EventStream(_LongAnswer):
         frames: AsyncIterator[Frame],
         streams: Streams,
         owner: str,
-        *,
         headers: Mapping[str, str] | None = None,
         on_disconnect: Callable[[], Awaitable[object]] | None = None,
     ) -> None:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 
 from thalweg_server.app.configured import Assistant
 from thalweg_server.app.graph_threads import View, assistant_view
-from thalweg_server.gateway.access import CurrentTenant, Flag, Shared
+from thalweg_server.gateway.access import CurrentTenant, Flag
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.langgraph_api.shapes import (
     AssistantChange,
@@ -116,12 +116,10 @@ async def langgraph_select_version(tenant: CurrentTenant, assistant: str, chosen
 
 
 @assistants.get("/assistants/{assistant}/schemas")
-async def langgraph_assistant_schemas(
-    tenant: CurrentTenant, shared: Shared, assistant: str
-) -> View:
+async def langgraph_assistant_schemas(tenant: CurrentTenant, assistant: str) -> View:
     """Return the JSON schemas of a graph; `null` where it has none that JSON can name."""
     one = await tenant.assistants.get(assistant)
-    graph = await _graph(shared, one)
+    graph = await tenant.graph_runs.graph(one)
     return {
         "graph_id": one.graph,
         **_schemas(graph),
@@ -132,10 +130,10 @@ async def langgraph_assistant_schemas(
 
 @assistants.get("/assistants/{assistant}/graph")
 async def langgraph_assistant_graph(
-    tenant: CurrentTenant, shared: Shared, assistant: str, xray: Annotated[bool | int, Query()] = 0
+    tenant: CurrentTenant, assistant: str, xray: Annotated[bool | int, Query()] = 0
 ) -> View:
     """Return nodes and edges of a graph, with those of subgraphs if asked."""
-    graph = await _graph(shared, await tenant.assistants.get(assistant))
+    graph = await tenant.graph_runs.graph(await tenant.assistants.get(assistant))
     drawn: View = (await graph.aget_graph(xray=xray)).to_json()
     return drawn
 
@@ -144,13 +142,12 @@ async def langgraph_assistant_graph(
 @assistants.get("/assistants/{assistant}/subgraphs/{namespace}")
 async def langgraph_assistant_subgraphs(
     tenant: CurrentTenant,
-    shared: Shared,
     assistant: str,
     namespace: str | None = None,
     recurse: Flag = False,  # noqa: FBT002 (a query),
 ) -> View:
     """Return the schemas of the subgraphs of a graph, by namespace."""
-    graph = await _graph(shared, await tenant.assistants.get(assistant))
+    graph = await tenant.graph_runs.graph(await tenant.assistants.get(assistant))
     return {
         name: {**_schemas(subgraph), "config_schema": None}
         async for name, subgraph in graph.aget_subgraphs(namespace=namespace, recurse=recurse)
@@ -165,12 +162,6 @@ async def _found(tenant: CurrentTenant, search: AssistantSearch) -> list[Assista
         and (search.name or "").casefold() in one.name.casefold()
         and has_fields(one.metadata, search.metadata)
     ]
-
-
-async def _graph(shared: Shared, assistant: Assistant) -> Any:  # noqa: ANN401 (LangGraph's)
-    parts = shared.app.parts
-    agents = await parts.agents()
-    return await agents.graph(parts.settings(), assistant.graph, {"configurable": {}})
 
 
 def _schemas(graph: Any) -> View:  # noqa: ANN401 (LangGraph's)

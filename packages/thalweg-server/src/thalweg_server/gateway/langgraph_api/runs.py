@@ -1,7 +1,7 @@
 """Runs of LangGraph's API: started, waited for, streamed, joined, cancelled."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
@@ -14,10 +14,18 @@ from thalweg_server.api.problems import Problem
 from thalweg_server.app import Tenant
 from thalweg_server.app.graph_threads import View, run_view, snapshot_view
 from thalweg_server.app.runs import graph_run
-from thalweg_server.gateway.access import CurrentTenant, Flag, RunId, Shared, ThreadId, location
+from thalweg_server.gateway.access import (
+    Caller,
+    CurrentCaller,
+    CurrentTenant,
+    Flag,
+    RunId,
+    ThreadId,
+)
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.langgraph_api.frames import (
     START,
+    Position,
     StreamView,
     error_of,
     frames_after,
@@ -48,46 +56,39 @@ PathThread = Annotated[str | None, Depends(_thread)]
 @runs.post(_R)
 @runs.post("/runs")
 async def langgraph_create_run(
-    tenant: CurrentTenant,
-    shared: Shared,
-    thread: PathThread,
-    new: NewGraphRun,
-    request: Request,
-    response: Response,
+    caller: CurrentCaller, thread: PathThread, new: NewGraphRun, response: Response
 ) -> View:
     """Start a run in the background."""
-    run = await start_run(tenant, shared, thread, new)
-    response.headers.update(_headers(request, run))
+    run = await start_run(caller, thread, new)
+    response.headers.update(_headers(caller, run))
     return run_view(run)
 
 
 @runs.post("/runs/batch")
-async def langgraph_create_runs(
-    tenant: CurrentTenant, shared: Shared, many: list[NewGraphRun]
-) -> list[View]:
+async def langgraph_create_runs(caller: CurrentCaller, many: list[NewGraphRun]) -> list[View]:
     """Start some runs, each on a thread of its own."""
-    return [run_view(await start_run(tenant, shared, None, new)) for new in many]
+    return [run_view(await start_run(caller, None, new)) for new in many]
 
 
 @runs.post(f"{_R}/stream", response_class=EventStream)
 @runs.post("/runs/stream", response_class=EventStream)
 async def langgraph_stream_run(
-    tenant: CurrentTenant, shared: Shared, thread: PathThread, new: NewGraphRun, request: Request
+    caller: CurrentCaller, thread: PathThread, new: NewGraphRun
 ) -> EventStream:
     """Start a run and stream it."""
-    shared.streams.check(tenant.owner)
-    run = await start_run(tenant, shared, thread, new)
-    return _stream(tenant, shared, request, run, cancels=new.on_disconnect == "cancel")
+    caller.check_stream()
+    run = await start_run(caller, thread, new)
+    return _stream(caller, run, cancels=new.on_disconnect == "cancel")
 
 
 @runs.post(f"{_R}/wait")
 @runs.post("/runs/wait")
 async def langgraph_wait_run(
-    tenant: CurrentTenant, shared: Shared, thread: PathThread, new: NewGraphRun, request: Request
+    caller: CurrentCaller, thread: PathThread, new: NewGraphRun
 ) -> Response:
     """Start a run, and return its last state."""
-    run = await start_run(tenant, shared, thread, new)
-    return _wait(tenant, shared, request, run, cancels=new.on_disconnect == "cancel")
+    run = await start_run(caller, thread, new)
+    return _wait(caller, run, cancels=new.on_disconnect == "cancel")
 
 
 # -- those that were started -------------------------------------------------------------------
@@ -115,70 +116,57 @@ async def langgraph_get_run(tenant: CurrentTenant, thread: ThreadId, run: RunId)
 
 @runs.get(f"{_R}/{{run}}/join")
 async def langgraph_join_run(
-    tenant: CurrentTenant,
-    shared: Shared,
+    caller: CurrentCaller,
     thread: ThreadId,
     run: RunId,
-    request: Request,
     cancel_on_disconnect: Flag = False,  # noqa: FBT002 (a query)
 ) -> Response:
     """Return the last state of a run once it has ended."""
-    found = await tenant.graph_runs.get(thread, run)
-    return _wait(tenant, shared, request, found, cancels=cancel_on_disconnect)
+    found = await caller.tenant.graph_runs.get(thread, run)
+    return _wait(caller, found, cancels=cancel_on_disconnect)
 
 
 @runs.get(f"{_R}/{{run}}/stream", response_class=EventStream)
 async def langgraph_join_stream(
-    tenant: CurrentTenant,
-    shared: Shared,
+    caller: CurrentCaller,
     thread: ThreadId,
     run: RunId,
-    request: Request,
     stream_mode: StreamModes = None,
     cancel_on_disconnect: Flag = False,  # noqa: FBT002 (a query)
     last_event_id: LastEventId = None,
 ) -> EventStream:
     """Stream a run after an event, on any gateway; also one that has ended."""
-    shared.streams.check(tenant.owner)
-    found = await tenant.graph_runs.get(thread, run)
+    caller.check_stream()
+    found = await caller.tenant.graph_runs.get(thread, run)
     modes = [mode for given in stream_mode or () for mode in given.split(",") if mode]
-    return _stream(
-        tenant,
-        shared,
-        request,
-        found,
-        modes=modes,
-        last_event_id=last_event_id,
-        cancels=cancel_on_disconnect,
-    )
+    return _stream(caller, found, modes, position_of(last_event_id), cancels=cancel_on_disconnect)
 
 
 @runs.post(f"{_R}/{{run}}/cancel")
 async def langgraph_cancel_run(
-    tenant: CurrentTenant,
-    shared: Shared,
+    caller: CurrentCaller,
     thread: ThreadId,
     run: RunId,
-    request: Request,
     wait: Flag = False,  # noqa: FBT002 (a query)
     action: str = "interrupt",
 ) -> Response:
     """Cancel a run; with `action=rollback` also delete it and what it did."""
-    found = await tenant.graph_runs.get(thread, run)
+    graph_runs = caller.tenant.graph_runs
+    found = await graph_runs.get(thread, run)
     is_undone = action == "rollback"
     if is_undone:
-        await tenant.graph_runs.roll_back(thread, {run})
+        await graph_runs.roll_back(thread, {run})
     else:
-        await tenant.graph_runs.cancel(thread, run)
+        await graph_runs.cancel(thread, run)
     if is_undone or not wait:
         return Response("{}", media_type="application/json")
 
     async def result() -> bytes:
-        await tenant.graph_runs.wait(found)
+        await graph_runs.wait(found)
         return b"{}"
 
-    place = location(request, f"{_R_PATH}/join", thread, run)
-    return Waiting(result, shared.streams, headers={"Location": place})
+    place = caller.location(f"{_R_PATH}/join", thread, run)
+    return Waiting(result, caller.streams, headers={"Location": place})
 
 
 @runs.post("/runs/cancel")
@@ -201,16 +189,14 @@ async def langgraph_delete_run(tenant: CurrentTenant, thread: ThreadId, run: Run
 
 
 @runs.get("/threads/{thread}/stream", response_class=EventStream)
-async def langgraph_join_thread(
-    tenant: CurrentTenant, shared: Shared, thread: ThreadId
-) -> EventStream:
+async def langgraph_join_thread(caller: CurrentCaller, thread: ThreadId) -> EventStream:
     """Stream the runs of a thread as they come, until the client goes away."""
-    shared.streams.check(tenant.owner)
-    await tenant.graph_threads.get(thread)
+    caller.check_stream()
+    await caller.tenant.graph_threads.get(thread)
 
     async def frames() -> AsyncIterator[Frame]:
         views: dict[str, StreamView] = {}
-        async for run, event in tenant.graph_runs.follow_thread(thread):
+        async for run, event in caller.tenant.graph_runs.follow_thread(thread):
             view = views.get(run.key.run)
             if view is None:
                 view = views[run.key.run] = StreamView(run.key.run, _client_modes(run))
@@ -219,7 +205,7 @@ async def langgraph_join_thread(
             if event.is_end:
                 del views[run.key.run]
 
-    return EventStream(frames(), shared.streams, tenant.owner)
+    return caller.stream(frames())
 
 
 # -- shared by the operations above --------------------------------------------------------------
@@ -227,15 +213,14 @@ async def langgraph_join_thread(
 _R_PATH = "/threads/{}/runs/{}"
 
 
-async def start_run(
-    tenant: Tenant, shared: Shared, thread: str | None, new: NewGraphRun
-) -> RunRecord:
+async def start_run(caller: Caller, thread: str | None, new: NewGraphRun) -> RunRecord:
     """Start a run; without a thread, on a new one that is deleted after it."""
+    tenant = caller.tenant
     assistant = await tenant.assistants.get(new.assistant_id)
     is_temporary = thread is None and new.on_completion == "delete"
     if thread is None:
         await tenant.graph_runs.delete_temporary()
-    async with shared.budgets.starting(tenant.owner, tenant.runs.active, tenant.usage.today):
+    async with caller.starting():
         return await tenant.graph_runs.start(
             thread,
             graph_run(assistant, new),
@@ -252,8 +237,8 @@ def _client_modes(run: RunRecord) -> list[str]:
     return [str(mode) for mode in modes] if isinstance(modes, list) else ["values"]
 
 
-def _headers(request: Request, run: RunRecord, last: str = "") -> dict[str, str]:
-    place = location(request, _R_PATH, run.key.thread, run.key.run)
+def _headers(caller: Caller, run: RunRecord, last: str = "") -> dict[str, str]:
+    place = caller.location(_R_PATH, run.key.thread, run.key.run)
     headers = {"Content-Location": place}
     return {**headers, "Location": f"{place}/{last}"} if last else headers
 
@@ -264,39 +249,29 @@ async def _cancel(tenant: Tenant, run: RunRecord) -> None:
 
 
 def _stream(
-    tenant: Tenant,
-    shared: Shared,
-    request: Request,
+    caller: Caller,
     run: RunRecord,
+    modes: Collection[str] = (),
+    after: Position = START,
     *,
-    modes: list[str] | None = None,
-    last_event_id: str | None = None,
-    cancels: bool = False,
+    cancels: bool,
 ) -> EventStream:
-    view = StreamView(run.key.run, modes or _client_modes(run))
-    after = position_of(last_event_id) if last_event_id else START
-    return EventStream(
-        frames_after(tenant.graph_runs.follow(run), view, after),
-        shared.streams,
-        tenant.owner,
-        headers=_headers(request, run, "stream"),
-        on_disconnect=partial(_cancel, tenant, run) if cancels else None,
-    )
+    view, tenant = StreamView(run.key.run, modes or _client_modes(run)), caller.tenant
+    frames = frames_after(tenant.graph_runs.follow(run), view, after)
+    on_disconnect = partial(_cancel, tenant, run) if cancels else None
+    return caller.stream(frames, _headers(caller, run, "stream"), on_disconnect)
 
 
-def _wait(
-    tenant: Tenant, shared: Shared, request: Request, run: RunRecord, *, cancels: bool
-) -> Waiting:
+def _wait(caller: Caller, run: RunRecord, *, cancels: bool) -> Waiting:
+    tenant = caller.tenant
+
     async def result() -> bytes:
         ended = await tenant.graph_runs.wait(run)
         return json.dumps(await _last_state(tenant, ended), ensure_ascii=False).encode()
 
-    return Waiting(
-        result,
-        shared.streams,
-        headers=_headers(request, run, "join"),
-        on_disconnect=partial(_cancel, tenant, run) if cancels else None,
-    )
+    on_disconnect = partial(_cancel, tenant, run) if cancels else None
+    headers = _headers(caller, run, "join")
+    return Waiting(result, caller.streams, headers=headers, on_disconnect=on_disconnect)
 
 
 async def _last_state(tenant: Tenant, run: RunRecord) -> Any:  # noqa: ANN401 (any graph's)

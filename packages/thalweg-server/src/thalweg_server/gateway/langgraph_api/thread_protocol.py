@@ -14,8 +14,7 @@ from pydantic import Field, JsonValue, StrictInt, ValidationError
 
 from thalweg.errors import NoSuchThreadError, ThalwegError
 from thalweg_server.api.graph_runs import BUILT_IN, Body, Fields, NewGraphRun, Strategy
-from thalweg_server.app import Tenant
-from thalweg_server.gateway.access import CurrentTenant, Shared, ThreadId
+from thalweg_server.gateway.access import Caller, CurrentCaller, ThreadId
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.langgraph_api.protocol import (
     MODES,
@@ -40,20 +39,18 @@ _SETTLED_S = 5.0
 
 @thread_protocol.post("/stream/events", response_class=EventStream)
 async def langgraph_thread_events(
-    tenant: CurrentTenant,
-    shared: Shared,
+    caller: CurrentCaller,
     thread: ThreadId,
     wanted: EventFilter,
     last_event_id: LastEventId = None,
 ) -> EventStream:
     """Stream the events of a thread from its first run on, until the client goes away."""
-    shared.streams.check(tenant.owner)
-    await tenant.graph_threads.get(thread)
+    caller.check_stream()
+    await caller.tenant.graph_threads.get(thread)
     if wanted.since is None and (last_event_id or "").isdecimal():
         with suppress(ValidationError):  # it is out of range
             wanted = EventFilter.model_validate({**wanted.model_dump(), "since": last_event_id})
-    frames = event_frames(tenant.graph_runs, thread, wanted)
-    return EventStream(frames, shared.streams, tenant.owner)
+    return caller.stream(event_frames(caller.tenant.graph_runs, thread, wanted))
 
 
 class ThreadCommand(Body):
@@ -66,17 +63,17 @@ class ThreadCommand(Body):
 
 @thread_protocol.post("/commands")
 async def langgraph_thread_command(
-    tenant: CurrentTenant, shared: Shared, thread: ThreadId, command: ThreadCommand
+    caller: CurrentCaller, thread: ThreadId, command: ThreadCommand
 ) -> dict[str, JsonValue]:
     """Perform a command; the answer holds its result, or an error."""
     try:
         match command.method:
             case "run.start":
-                run = await _start(tenant, shared, thread, RunStart.model_validate(command.params))
+                run = await _start(caller, thread, RunStart.model_validate(command.params))
                 result: dict[str, JsonValue] = {"run_id": run.key.run}
             case "input.respond":
                 many = {"responses": [command.params], **command.params}
-                run = await _respond(tenant, shared, thread, InputRespond.model_validate(many))
+                run = await _respond(caller, thread, InputRespond.model_validate(many))
                 result = {}
             case _:
                 return _error(
@@ -134,15 +131,15 @@ class CommandError(Exception):
         self.code = code
 
 
-async def _start(tenant: Tenant, shared: Shared, thread: str, given: RunStart) -> RunRecord:
+async def _start(caller: Caller, thread: str, given: RunStart) -> RunRecord:
     """Start a run; the input of a thread that waits for an answer is the answer."""
     configurable = given.config.get("configurable")
     place = configurable if isinstance(configurable, dict) else {}
     is_answer = False
     if given.input is not None and place.get("checkpoint_id") is None:
         with suppress(NoSuchThreadError):
-            if (await tenant.graph_threads.get(thread)).status == "interrupted":
-                is_answer = bool((await tenant.graph_threads.snapshot(thread)).interrupts)
+            if (await caller.tenant.graph_threads.get(thread)).status == "interrupted":
+                is_answer = bool((await caller.tenant.graph_threads.snapshot(thread)).interrupts)
     new = NewGraphRun.model_validate(
         {
             "input": None if is_answer else given.input,
@@ -152,23 +149,23 @@ async def _start(tenant: Tenant, shared: Shared, thread: str, given: RunStart) -
             **_fields(given.assistant_id, given.config, given.metadata),
         }
     )
-    return await start_run(tenant, shared, thread, new)
+    return await start_run(caller, thread, new)
 
 
-async def _respond(tenant: Tenant, shared: Shared, thread: str, given: InputRespond) -> RunRecord:
+async def _respond(caller: Caller, thread: str, given: InputRespond) -> RunRecord:
     """Start a run that answers interrupts of a thread."""
     try:
-        found = await tenant.graph_threads.get(thread)
+        found = await caller.tenant.graph_threads.get(thread)
     except NoSuchThreadError as error:
         raise CommandError("no_such_run", str(error)) from None
     try:
         async with asyncio.timeout(_SETTLED_S):
-            for run in await tenant.graph_runs.under_way(thread):
-                await tenant.graph_runs.wait(run)
+            for run in await caller.tenant.graph_runs.under_way(thread):
+                await caller.tenant.graph_runs.wait(run)
     except TimeoutError:
         problem = "a run is under way on the thread; answer when it has ended, or cancel it"
         raise CommandError("no_such_interrupt", problem) from None
-    state = await tenant.graph_threads.snapshot(thread)
+    state = await caller.tenant.graph_threads.snapshot(thread)
     pending = {one.id for one in state.interrupts}
     for one in given.responses:
         if one.interrupt_id not in pending:
@@ -181,7 +178,7 @@ async def _respond(tenant: Tenant, shared: Shared, thread: str, given: InputResp
     assistant = str(found.metadata.get("assistant_id") or BUILT_IN)
     fields = _fields(assistant, given.config, given.metadata)
     new = NewGraphRun.model_validate({"command": {"resume": resume, **changes}, **fields})
-    return await start_run(tenant, shared, thread, new)
+    return await start_run(caller, thread, new)
 
 
 def _fields(assistant: str, config: Fields, metadata: Fields | None) -> dict[str, object]:

@@ -3,18 +3,17 @@
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Header, Query, Request, Response
+from fastapi import APIRouter, Body, Header, Query, Response
 
 from thalweg_server.api.runs import NewRun, Run, Runs
 from thalweg_server.api.shape import Identifier, Number
-from thalweg_server.app import Tenant
 from thalweg_server.gateway.access import (
+    Caller,
+    CurrentCaller,
     CurrentTenant,
     Many,
     RunId,
-    Shared,
     ThreadId,
-    location,
     problems,
 )
 from thalweg_server.gateway.bodies import GatewayRoute
@@ -48,37 +47,26 @@ async def list_runs(
 
 @runs.post("", status_code=202, responses=problems(409, 429))
 async def start_run(
-    tenant: CurrentTenant,
-    shared: Shared,
-    thread: ThreadId,
-    new: NewRunBody,
-    request: Request,
-    response: Response,
+    caller: CurrentCaller, thread: ThreadId, new: NewRunBody, response: Response
 ) -> Run:
     """Start a run. It continues with or without a client that follows it.
 
     A missing thread is created. The same id a second time starts nothing, and returns the existing
     run: a request whose response was lost can be retried.
     """
-    async with shared.budgets.starting(tenant.owner, tenant.runs.active, tenant.usage.today):
-        run = await tenant.runs.start(thread, new)
-    response.headers["Location"] = _place(request, run)
+    run, response.headers["Location"] = await _start(caller, thread, new)
     return run
 
 
 @runs.post("/stream", status_code=200, response_class=EventStream, responses=problems(409, 429))
-async def stream(
-    tenant: CurrentTenant, shared: Shared, thread: ThreadId, new: NewRunBody, request: Request
-) -> EventStream:
+async def stream(caller: CurrentCaller, thread: ThreadId, new: NewRunBody) -> EventStream:
     """Ask an agent and follow the run; the header `Location` names it.
 
     Going away does not end the run: follow it again with `join_run`, or end it with `cancel_run`.
     """
-    shared.streams.check(tenant.owner)
-    async with shared.budgets.starting(tenant.owner, tenant.runs.active, tenant.usage.today):
-        run = await tenant.runs.start(thread, new)
-    place = _place(request, run)
-    return _stream(tenant, shared, run, 0, {"Location": place, "Content-Location": place})
+    caller.check_stream()
+    run, place = await _start(caller, thread, new)
+    return _stream(caller, run, 0, {"Location": place, "Content-Location": place})
 
 
 @runs.get("/{run}")
@@ -89,8 +77,7 @@ async def get_run(tenant: CurrentTenant, thread: ThreadId, run: RunId) -> Run:
 
 @runs.get("/{run}/stream", status_code=200, response_class=EventStream, responses=problems(429))
 async def join_run(
-    tenant: CurrentTenant,
-    shared: Shared,
+    caller: CurrentCaller,
     thread: ThreadId,
     run: RunId,
     after: Annotated[Number, Query(description="The number of the last event you have.")] = 0,
@@ -99,15 +86,14 @@ async def join_run(
     ] = None,
 ) -> EventStream:
     """Stream a run from any event on, on any gateway; also one that has ended."""
-    shared.streams.check(tenant.owner)
-    found = await tenant.runs.get(thread, run)
-    return _stream(tenant, shared, found, after if last_event_id is None else last_event_id)
+    caller.check_stream()
+    found = await caller.tenant.runs.get(thread, run)
+    return _stream(caller, found, after if last_event_id is None else last_event_id)
 
 
 @runs.get("/{run}/wait")
 async def wait_run(
-    tenant: CurrentTenant,
-    shared: Shared,
+    caller: CurrentCaller,
     thread: ThreadId,
     run: RunId,
     timeout: Annotated[  # noqa: ASYNC109 (a query, and not this function's own)
@@ -118,11 +104,12 @@ async def wait_run(
 
     The wait ends early if the gateway closes.
     """
-    ended = asyncio.ensure_future(tenant.runs.wait(thread, run, timeout))
-    closing = asyncio.ensure_future(shared.streams.closing.wait())
+    runs = caller.tenant.runs
+    ended = asyncio.ensure_future(runs.wait(thread, run, timeout))
+    closing = asyncio.ensure_future(caller.streams.closing.wait())
     try:
         await asyncio.wait([ended, closing], return_when=asyncio.FIRST_COMPLETED)
-        return await (ended if ended.done() else tenant.runs.get(thread, run))
+        return await (ended if ended.done() else runs.get(thread, run))
     finally:
         ended.cancel()
         closing.cancel()
@@ -134,17 +121,15 @@ async def cancel_run(tenant: CurrentTenant, thread: ThreadId, run: RunId) -> Run
     return await tenant.runs.cancel(thread, run)
 
 
+async def _start(caller: Caller, thread: str, new: NewRun) -> tuple[Run, str]:
+    """Start a run; return also the value of its `Location` header."""
+    async with caller.starting():
+        run = await caller.tenant.runs.start(thread, new)
+    return run, caller.location("/api/threads/{}/runs/{}", run.thread, run.id)
+
+
 def _stream(
-    tenant: Tenant, shared: Shared, run: Run, after: int, headers: dict[str, str] | None = None
+    caller: Caller, run: Run, after: int, headers: dict[str, str] | None = None
 ) -> EventStream:
-    events = tenant.runs.lines(run.thread, run.id, after)
-    return EventStream(
-        event_frames(events),
-        shared.streams,
-        tenant.owner,
-        headers=headers,
-    )
-
-
-def _place(request: Request, run: Run) -> str:
-    return location(request, "/api/threads/{}/runs/{}", run.thread, run.id)
+    events = caller.tenant.runs.lines(run.thread, run.id, after)
+    return caller.stream(event_frames(events), headers)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi import APIRouter, Body, Query, Response
 from fastapi.responses import StreamingResponse
 
 from thalweg_server.api.shape import Number, TurnNumber
@@ -23,11 +23,11 @@ from thalweg_server.api.threads import (
     Turns,
 )
 from thalweg_server.gateway.access import (
+    CurrentCaller,
     CurrentTenant,
     Many,
     ThreadId,
     Words,
-    location,
     problems,
 )
 from thalweg_server.gateway.bodies import GatewayRoute
@@ -47,14 +47,13 @@ async def list_threads(
 
 @threads.post("", status_code=201, responses=problems(409))
 async def create_thread(
-    tenant: CurrentTenant,
-    request: Request,
+    caller: CurrentCaller,
     response: Response,
     new: Annotated[NewThread, Body(examples=[{"title": "Cutover plan"}, {"id": "t1"}])],
 ) -> Thread:
     """Create a thread; a run creates one, too, if there is none."""
-    made = await tenant.threads.create(new)
-    response.headers["Location"] = location(request, "/api/threads/{}", made.id)
+    made = await caller.tenant.threads.create(new)
+    response.headers["Location"] = caller.location("/api/threads/{}", made.id)
     return made
 
 
