@@ -42,7 +42,7 @@ async def _tenant(request: Request) -> Tenant:
     return gateway.app.tenant(request.scope[OWNER])
 
 
-class Caller:
+class GatewayCaller:
     """One request of an owner, and what it uses of the gateway.
 
     Attributes:
@@ -80,8 +80,8 @@ class Caller:
         return EventStream(frames, self.streams, self.tenant.owner, headers, on_disconnect)
 
 
-async def _caller(request: Request) -> Caller:
-    return Caller(request)
+async def _caller(request: Request) -> GatewayCaller:
+    return GatewayCaller(request)
 
 
 async def _known(
@@ -97,7 +97,7 @@ async def _known(
 
 
 Shared = Annotated[Gateway, Depends(_gateway)]
-CurrentCaller = Annotated[Caller, Depends(_caller)]
+CurrentCaller = Annotated[GatewayCaller, Depends(_caller)]
 CurrentTenant = Annotated[Tenant, Depends(_tenant)]
 """All that the caller can reach; its owner was noted at the door."""
 

@@ -4,7 +4,7 @@ It reads a document from its input and writes Markdown to its output. It imports
 and has minimal rights: no environment, and no limits above those in its arguments. Arguments: media
 type, seconds, bytes of memory (0: as much as there is), bytes of text.
 
-Exit codes: 0 text, 3 the document cannot be read (why, on standard error).
+Exit codes: 0 text, 3 the document cannot be read (the output says why).
 """
 
 import sys
@@ -56,7 +56,7 @@ def main() -> int:
     try:
         text = extract_bytes_sync(document, media_type, config=config).content
     except (KreuzbergError, ValueError, OSError, RuntimeError) as problem:
-        sys.stderr.write(str(problem)[:300])
+        sys.stdout.write(str(problem)[:300])
         return 3
     sys.stdout.buffer.write(text.encode("utf-8", "replace")[: int(most)])
     sys.stdout.buffer.flush()

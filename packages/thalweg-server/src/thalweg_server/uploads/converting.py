@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import tempfile
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,8 +23,6 @@ from thalweg_server.uploads.intake import Kind, UploadPolicy
 
 INSTALL: Final = install_command("documents")
 _UNREADABLE: Final = 3
-_STEP: Final = 1 << 16
-_MAX_STDERR_BYTES: Final = 1 << 20
 _GRACE_S: Final = 2.0
 """For starting the process, beyond the time that a conversion has."""
 _ALARM: Final = 14
@@ -94,22 +92,15 @@ class Converter:
             process = await self._start(kind, folder)
             try:
                 async with asyncio.timeout(seconds + _GRACE_S):
-                    text, stderr = await self._exchange(process, content)
+                    text, _ = await asyncio.gather(
+                        _read(process, self._policy.max_text_bytes + 2), _write(process, content)
+                    )
                     code = await process.wait()
             except TimeoutError:
                 return Converted(None, _too_long(seconds))
             finally:
                 await _end(process)
-        return self._result(code, text, stderr)
-
-    async def _exchange(self, process: Process, content: bytes) -> tuple[bytes, bytes]:
-        """Send a process its document and return its output, up to the limits."""
-        text, stderr, _ = await asyncio.gather(
-            _read(process, process.stdout, self._policy.max_text_bytes + 1),
-            _read(process, process.stderr, _MAX_STDERR_BYTES),
-            _write(process.stdin, content),
-        )
-        return text, stderr
+        return self._result(code, text)
 
     async def _start(self, kind: Kind, folder: str) -> Process:
         policy = self._policy
@@ -119,17 +110,17 @@ class Converter:
             *(sys.executable, "-I", self._child, kind.media_type, *map(str, limits)),
             stdin=PIPE,
             stdout=PIPE,
-            stderr=PIPE,
+            stderr=DEVNULL,
             cwd=folder,
             env=_environment(folder),
             start_new_session=True,
         )
 
-    def _result(self, code: int, text: bytes, stderr: bytes) -> Converted:
+    def _result(self, code: int, text: bytes) -> Converted:
         if code in {-_ALARM, -_CPU}:
             return Converted(None, _too_long(self._policy.convert_timeout_s))
         if code == _UNREADABLE:
-            why = " ".join(stderr.decode(errors="replace").split())[:200]
+            why = " ".join(text.decode(errors="replace").split())[:200]
             return Converted(None, f"no text could be read from it: {why}")
         if code:
             return Converted(None, f"its conversion failed (exit code {code}, memory or damage)")
@@ -152,26 +143,25 @@ def _environment(folder: str) -> dict[str, str]:
     return {**kept, "HOME": folder, "TMPDIR": folder, "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "2"}
 
 
-async def _read(process: Process, stream: asyncio.StreamReader | None, most: int) -> bytes:
-    """Read up to the end; kill a process that writes more than allowed."""
-    received = bytearray()
-    while stream is not None and (chunk := await stream.read(_STEP)):
-        received += chunk
-        if len(received) > most:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            break
-    return bytes(received)
+async def _read(process: Process, most: int) -> bytes:
+    """Read the output up to its end; kill a process that writes more than allowed."""
+    assert process.stdout is not None  # noqa: S101 (it is a pipe)
+    try:
+        received = await process.stdout.readexactly(most)
+    except asyncio.IncompleteReadError as output:
+        return output.partial
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+    return received
 
 
-async def _write(stream: asyncio.StreamWriter | None, content: bytes) -> None:
-    if stream is None:
-        return
+async def _write(process: Process, content: bytes) -> None:
+    assert process.stdin is not None  # noqa: S101 (it is a pipe)
     # A process that closed its input has ended, or is about to report an error.
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        stream.write(content)
-        await stream.drain()
-    stream.close()
+        process.stdin.write(content)
+        await process.stdin.drain()
+    process.stdin.close()
 
 
 async def _end(process: Process) -> None:

@@ -15,7 +15,7 @@ from thalweg_server.app import Tenant
 from thalweg_server.app.graph_threads import View, run_view, snapshot_view
 from thalweg_server.app.runs import graph_run
 from thalweg_server.gateway.access import (
-    Caller,
+    GatewayCaller,
     CurrentCaller,
     CurrentTenant,
     Flag,
@@ -213,7 +213,7 @@ async def langgraph_join_thread(caller: CurrentCaller, thread: ThreadId) -> Even
 _R_PATH = "/threads/{}/runs/{}"
 
 
-async def start_run(caller: Caller, thread: str | None, new: NewGraphRun) -> RunRecord:
+async def start_run(caller: GatewayCaller, thread: str | None, new: NewGraphRun) -> RunRecord:
     """Start a run; without a thread, on a new one that is deleted after it."""
     tenant = caller.tenant
     assistant = await tenant.assistants.get(new.assistant_id)
@@ -237,7 +237,7 @@ def _client_modes(run: RunRecord) -> list[str]:
     return [str(mode) for mode in modes] if isinstance(modes, list) else ["values"]
 
 
-def _headers(caller: Caller, run: RunRecord, last: str = "") -> dict[str, str]:
+def _headers(caller: GatewayCaller, run: RunRecord, last: str = "") -> dict[str, str]:
     place = caller.location(_R_PATH, run.key.thread, run.key.run)
     headers = {"Content-Location": place}
     return {**headers, "Location": f"{place}/{last}"} if last else headers
@@ -249,7 +249,7 @@ async def _cancel(tenant: Tenant, run: RunRecord) -> None:
 
 
 def _stream(
-    caller: Caller,
+    caller: GatewayCaller,
     run: RunRecord,
     modes: Collection[str] = (),
     after: Position = START,
@@ -262,7 +262,7 @@ def _stream(
     return caller.stream(frames, _headers(caller, run, "stream"), on_disconnect)
 
 
-def _wait(caller: Caller, run: RunRecord, *, cancels: bool) -> Waiting:
+def _wait(caller: GatewayCaller, run: RunRecord, *, cancels: bool) -> Waiting:
     tenant = caller.tenant
 
     async def result() -> bytes:

@@ -14,7 +14,7 @@ from pydantic import Field, JsonValue, StrictInt, ValidationError
 
 from thalweg.errors import NoSuchThreadError, ThalwegError
 from thalweg_server.api.graph_runs import BUILT_IN, Body, Fields, NewGraphRun, Strategy
-from thalweg_server.gateway.access import Caller, CurrentCaller, ThreadId
+from thalweg_server.gateway.access import GatewayCaller, CurrentCaller, ThreadId
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.langgraph_api.protocol import (
     MODES,
@@ -131,7 +131,7 @@ class CommandError(Exception):
         self.code = code
 
 
-async def _start(caller: Caller, thread: str, given: RunStart) -> RunRecord:
+async def _start(caller: GatewayCaller, thread: str, given: RunStart) -> RunRecord:
     """Start a run; the input of a thread that waits for an answer is the answer."""
     configurable = given.config.get("configurable")
     place = configurable if isinstance(configurable, dict) else {}
@@ -152,7 +152,7 @@ async def _start(caller: Caller, thread: str, given: RunStart) -> RunRecord:
     return await start_run(caller, thread, new)
 
 
-async def _respond(caller: Caller, thread: str, given: InputRespond) -> RunRecord:
+async def _respond(caller: GatewayCaller, thread: str, given: InputRespond) -> RunRecord:
     """Start a run that answers interrupts of a thread."""
     try:
         found = await caller.tenant.graph_threads.get(thread)

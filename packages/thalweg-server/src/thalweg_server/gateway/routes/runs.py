@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body, Header, Query, Response
 from thalweg_server.api.runs import NewRun, Run, Runs
 from thalweg_server.api.shape import Identifier, Number
 from thalweg_server.gateway.access import (
-    Caller,
+    GatewayCaller,
     CurrentCaller,
     CurrentTenant,
     Many,
@@ -121,7 +121,7 @@ async def cancel_run(tenant: CurrentTenant, thread: ThreadId, run: RunId) -> Run
     return await tenant.runs.cancel(thread, run)
 
 
-async def _start(caller: Caller, thread: str, new: NewRun) -> tuple[Run, str]:
+async def _start(caller: GatewayCaller, thread: str, new: NewRun) -> tuple[Run, str]:
     """Start a run; return also the value of its `Location` header."""
     async with caller.starting():
         run = await caller.tenant.runs.start(thread, new)
@@ -129,7 +129,7 @@ async def _start(caller: Caller, thread: str, new: NewRun) -> tuple[Run, str]:
 
 
 def _stream(
-    caller: Caller, run: Run, after: int, headers: dict[str, str] | None = None
+    caller: GatewayCaller, run: Run, after: int, headers: dict[str, str] | None = None
 ) -> EventStream:
     events = caller.tenant.runs.lines(run.thread, run.id, after)
     return caller.stream(event_frames(events), headers)
