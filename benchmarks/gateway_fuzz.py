@@ -133,7 +133,7 @@ class World:
             await bob.threads.create(NewThread(id=name, title=THEIRS))
             run = await bob.runs.start(name, NewRun(id=f"run-of-{name}", message=THEIRS))
             await bob.runs.wait(name, run.id, 30)
-            upload = await bob.files.upload(name, "notes.md", [THEIRS.encode()])
+            upload = await bob.files.upload(name, "notes.md", THEIRS.encode())
             self.ids += [name, run.id, upload.name]
             self.paths += [upload.path, f"../{name}{upload.path}", f"../../bob/{name}{upload.path}"]
         fact = await bob.memory.ask(Memory.remember, f"Bob knows {THEIRS}")

@@ -68,14 +68,14 @@ async def _uploaded(folder: str) -> Outcome:
     before = _outside(base, home)
     for name in _NAMES:
         try:
-            kept = (await files.upload("t", name, [b"some text\n"])).path
+            kept = (await files.upload("t", name, b"some text\n")).path
         except UploadRefusedError:
             continue
         if kept.count("/") != 2 or set(kept) & set("\\\0\r\n\u202e:"):  # noqa: PLR2004 (/uploads/NAME)
             breaches.append(f"{name!r} is kept as {kept!r}")
     for name, content in contents.items():
         try:
-            await files.upload("t", name, [content])
+            await files.upload("t", name, content)
         except UploadRefusedError:
             continue
         breaches.append(f"{name} comes in")

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -18,7 +18,7 @@ from thalweg_agent.backends.results import FileData
 from thalweg_server.api.files import Artifacts, FileStat, Upload
 from thalweg_server.uploads.base import FileMetadata, Places, ThreadBackend
 from thalweg_server.uploads.converting import Converter
-from thalweg_server.uploads.intake import Kind, UploadPolicy, admitted, kind_by_name, too_large
+from thalweg_server.uploads.intake import Kind, UploadPolicy, admitted, kind_by_name
 from thalweg_server.uploads.names import safe_name, unlike
 
 UPLOADS: Final = "/uploads"
@@ -71,30 +71,27 @@ class ThreadFiles:
     ) -> None:
         self._owner = owner
         self._places = places
-        self._policy = policy or UploadPolicy()
-        self._converter = converter or Converter(self._policy)
+        self.policy = policy or UploadPolicy()
+        self._converter = converter or Converter(self.policy)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def backend(self, thread: str) -> ThreadBackend:
         """Return the backend of a thread's agent and its subagents, which see changes made here."""
         return self._places.backend(self._owner, thread)
 
-    async def upload(
-        self, thread: str, name: str, chunks: AsyncIterable[bytes] | Iterable[bytes]
-    ) -> Upload:
+    async def upload(self, thread: str, name: str, content: bytes) -> Upload:
         """Store a file in a thread, with its extracted text if it is a document.
 
         Args:
             thread: The thread's id.
             name: The sender's name for it.
-            chunks: Its content, read up to the size limit.
+            content: All of it; no more than a byte above `policy.max_file_bytes` has to be read.
 
         Raises:
             UploadRefusedError: It is not allowed; nothing of it is stored.
         """
         kept_name = safe_name(name)
-        content = await self._received(kept_name, chunks)
-        kind = await asyncio.to_thread(admitted, kept_name, content, self._policy)
+        kind = await asyncio.to_thread(admitted, kept_name, content, self.policy)
         files = self.backend(thread)
         async with self._turn(thread):
             await self._refuse_above_bounds(files, kept_name, len(content))
@@ -121,20 +118,12 @@ class ThreadFiles:
         await _write_note(files, path, _Note(upload=upload))
         return upload
 
-    async def _received(self, name: str, chunks: AsyncIterable[bytes] | Iterable[bytes]) -> bytes:
-        received = bytearray()
-        async for chunk in _each(chunks):
-            received += chunk
-            if len(received) > self._policy.max_file_bytes:
-                raise too_large(name, self._policy)
-        return bytes(received)
-
     async def _refuse_above_bounds(self, files: ThreadBackend, name: str, size: int) -> None:
         """Refuse an upload above the limits; of other processes, only completed writes count."""
         there = await asyncio.to_thread(files.files, _MOST_FILES)
         notes = await _notes(files)
         sent = [kept for kept in there if _is_sent(kept, notes)]
-        policy = self._policy
+        policy = self.policy
         if len(sent) >= policy.max_files:
             problem = f"the thread has {len(sent):,} uploads already"
             raise UploadRefusedError(
@@ -243,10 +232,6 @@ class ThreadFiles:
             raise NoSuchFileError(path)
         return content
 
-    async def forget(self, thread: str) -> None:
-        """Delete all files of a thread."""
-        await asyncio.to_thread(self._places.forget, self._owner, thread)
-
 
 _FAR: Final = 1 << 62
 
@@ -265,15 +250,6 @@ def _texts(files: ThreadBackend, listed: Iterable[FileStat]) -> dict[str, FileDa
                 found[kept.path] = FileData(content=text, encoding="utf-8", modified_at=changed)
                 left -= size
     return found
-
-
-async def _each(chunks: AsyncIterable[bytes] | Iterable[bytes]) -> AsyncIterable[bytes]:
-    if isinstance(chunks, AsyncIterable):
-        async for chunk in chunks:
-            yield chunk
-    else:
-        for chunk in chunks:
-            yield chunk
 
 
 async def _created(files: ThreadBackend, name: str, content: bytes) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from types import NoneType
 from typing import Annotated, Any, cast
@@ -128,30 +129,27 @@ def _objects(given: JsonValue) -> list[dict[str, JsonValue]]:
     return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
 
 
+@dataclass(frozen=True, slots=True)
 class EventEmitter:
     """Emits events to the run's journal."""
 
-    def __init__(
-        self,
-        emit: Emit,
-        run: RunRecord,
-        translator: Translator,
-        archive: Archive,
-        metrics: Metrics,
-    ) -> None:
-        self._metrics = metrics
-        self.emit = emit
-        self.archive = archive
-        self.key = ThreadKey(run.key.owner, run.key.thread)
-        self.run = run
-        self.translator = translator
+    emit: Emit
+    run: RunRecord
+    translator: Translator
+    archive: Archive
+    metrics: Metrics
+
+    @property
+    def key(self) -> ThreadKey:
+        """The thread of the run."""
+        return ThreadKey(self.run.key.owner, self.run.key.thread)
 
     async def publish(self, *events: Event) -> None:
         """Emit events, and the usage after each answer of the agent."""
         for event in events:
             await self.emit(draft(event))
             if isinstance(event, ContextChanged):
-                self._metrics.compacted(event.tokens_before - event.tokens_after)
+                self.metrics.compacted(event.tokens_before - event.tokens_after)
             if isinstance(event, MessageCompleted) and not event.caller:
                 await self._publish_usage()
 

@@ -340,15 +340,9 @@ def _plain(problem: SettingsError) -> dict[str, Any]:
 
 
 def _notice(notice: SettingNotice) -> dict[str, Any]:
-    at = notice.position
-    return {
-        "file": at.file,
-        "line": at.line,
-        "column": at.column,
-        "key": at.key,
-        "kind": notice.kind,
-        "message": notice.message,
-    }
+    at, names = notice.position, ("file", "line", "column", "key")
+    place = {name: getattr(at, name) for name in names}
+    return {**place, "kind": notice.kind, "message": notice.message}
 
 
 def _aligned(rows: list[ShownSetting]) -> Iterator[str]:

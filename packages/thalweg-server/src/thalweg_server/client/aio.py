@@ -22,9 +22,7 @@ from thalweg_server.api.catalogue import (
     ThreadUsage,
 )
 from thalweg_server.api.files import Artifacts, Uploads
-from thalweg_server.api.paths import path_of
 from thalweg_server.client.caller import Caller
-from thalweg_server.client.calls import GatewayRequest
 from thalweg_server.client.memory import MemoryCalls
 from thalweg_server.client.places import place_of
 from thalweg_server.client.runs import RunCalls
@@ -41,7 +39,6 @@ File = str | PathLike[str] | tuple[str, bytes]
 _UPLOADS = "/api/threads/{}/uploads"
 _LONG_S = 600.0
 """A large document has to be read."""
-_HEALTH = GatewayRequest("GET", "/healthz", takes=frozenset({503}))
 
 
 class FileCalls(Caller):
@@ -58,8 +55,7 @@ class FileCalls(Caller):
             UploadRefusedError: The type, the size or the content of one may not come in.
         """
         sent = [await asyncio.to_thread(_read, file) for file in files]
-        call = GatewayRequest("POST", path_of(_UPLOADS, thread), files=sent, wait_s=_LONG_S)
-        return await (await self._connected()).ask(call, Uploads)
+        return await self._ask(Uploads, "POST", _UPLOADS, thread, files=sent, wait_s=_LONG_S)
 
     async def upload_file(self, thread: str, file: File) -> Uploads:
         """Send one file: see `upload_files`."""
@@ -71,7 +67,7 @@ class FileCalls(Caller):
 
     async def delete_upload(self, thread: str, name: str) -> None:
         """Delete a file that was sent to a thread."""
-        await self._fetch(GatewayRequest("DELETE", path_of(_UPLOADS + "/{}", thread, name)))
+        await self._fetch("DELETE", _UPLOADS + "/{}", thread, name)
 
     async def list_artifacts(self, thread: str) -> Artifacts:
         """List the files that the agent of a thread has made."""
@@ -94,8 +90,8 @@ class FileCalls(Caller):
     async def _artifact(
         self, thread: str, path: str, headers: Mapping[str, str]
     ) -> "httpx2.Response":
-        place = path_of("/api/threads/{}/artifacts/", thread) + quote(path.lstrip("/"))
-        return await self._fetch(GatewayRequest("GET", place, headers=headers, wait_s=_LONG_S))
+        place = "/api/threads/{}/artifacts/" + quote(path.lstrip("/"))  # which quotes braces
+        return await self._fetch("GET", place, thread, headers=headers, wait_s=_LONG_S)
 
 
 def _read(file: File) -> tuple[str, bytes, str]:
@@ -111,11 +107,11 @@ class CatalogueCalls(Caller):
 
     async def health(self) -> Health:
         """Return whether the gateway can work, with the reasons if not."""
-        return await (await self._connected()).ask(_HEALTH, Health)
+        return await self._ask(Health, "GET", "/healthz", takes=frozenset({503}))
 
     async def metrics(self) -> str:
         """Return the gateway's metrics in Prometheus format."""
-        return (await self._fetch(GatewayRequest("GET", "/metrics"))).text
+        return (await self._fetch("GET", "/metrics")).text
 
     async def list_models(self) -> Models:
         """List the models that a run may name, the default first."""

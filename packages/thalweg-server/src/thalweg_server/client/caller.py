@@ -1,6 +1,5 @@
 """The base class of the parts of a client: sends requests over its connection."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
@@ -29,15 +28,19 @@ class Caller:
         method: str,
         path: str,
         *names: object,
-        query: Mapping[str, object] | None = None,
-        body: Mapping[str, Any] | None = None,
-        again: bool = False,
-        wait_s: float | None = None,
+        **options: Any,  # noqa: ANN401 (other fields of `GatewayRequest`)
     ) -> Answer:
         """Send the request of a path with names in it, and return its parsed answer."""
-        place = path_of(path, *names)
-        call = GatewayRequest(method, place, query or {}, body, again=again, wait_s=wait_s)
+        call = GatewayRequest(method, path_of(path, *names), **options)
         return await (await self._connected()).ask(call, shape)
 
-    async def _fetch(self, call: GatewayRequest) -> "httpx2.Response":
+    async def _fetch(
+        self,
+        method: str,
+        path: str,
+        *names: object,
+        **options: Any,  # noqa: ANN401 (other fields of `GatewayRequest`)
+    ) -> "httpx2.Response":
+        """Send the request of a path with names in it, and return the complete response."""
+        call = GatewayRequest(method, path_of(path, *names), **options)
         return await (await self._connected()).fetch(call)

@@ -31,15 +31,11 @@ class MemoryCalls(Caller):
         path: str = "",
         *names: object,
         query: Mapping[str, object] | None = None,
-        body: Mapping[str, Any] | None = None,
-        again: bool = False,
-        wait_s: float | None = None,
+        **options: Any,  # noqa: ANN401 (other fields of `GatewayRequest`)
     ) -> Answer:
         """Send a request about the memory of the client's agent, of a path below `/api/memory`."""
         query, path = {**(query or {}), "agent": self._agent}, f"/api/memory{path}"
-        return await self._ask(
-            shape, method, path, *names, query=query, body=body, again=again, wait_s=wait_s
-        )
+        return await self._ask(shape, method, path, *names, query=query, **options)
 
     async def get_memory(self) -> dict[str, Any]:
         """Return the memory: `userContext`, `history`, `facts`."""

@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-from thalweg_server.api.paths import path_of
 from thalweg_server.api.threads import (
     Context,
     DeletedThread,
@@ -14,7 +13,6 @@ from thalweg_server.api.threads import (
     Turns,
 )
 from thalweg_server.client.caller import Caller
-from thalweg_server.client.calls import GatewayRequest
 
 _THREAD = "/api/threads/{}"
 _LONG_S = 600.0
@@ -152,5 +150,4 @@ class ThreadCalls(Caller):
 
     async def export_thread(self, thread: str) -> str:
         """Return a thread as JSON lines, as `thalweg thread export` does."""
-        call = GatewayRequest("GET", path_of(_THREAD + "/export", thread), wait_s=_LONG_S)
-        return (await self._fetch(call)).text
+        return (await self._fetch("GET", _THREAD + "/export", thread, wait_s=_LONG_S)).text

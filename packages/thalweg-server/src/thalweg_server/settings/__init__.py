@@ -8,36 +8,24 @@ from thalweg_server.settings.loading import load_settings
 from thalweg_server.settings.reloading import SettingsFile
 from thalweg_server.settings.sections import (
     AgentSettings,
-    GatewayKey,
     GatewaySettings,
     McpServer,
     ModelSettings,
-    OidcSettings,
-    SandboxSettings,
     Settings,
-    SkillsSettings,
-    StorageSettings,
     SubagentSettings,
     SubagentsSettings,
-    ToolGroup,
     ToolSettings,
 )
 
 __all__ = [
     "AgentSettings",
-    "GatewayKey",
     "GatewaySettings",
     "McpServer",
     "ModelSettings",
-    "OidcSettings",
-    "SandboxSettings",
     "Settings",
     "SettingsFile",
-    "SkillsSettings",
-    "StorageSettings",
     "SubagentSettings",
     "SubagentsSettings",
-    "ToolGroup",
     "ToolSettings",
     "load_settings",
 ]

@@ -205,7 +205,8 @@ def admitted(name: str, content: bytes, policy: UploadPolicy) -> Kind:
     if not content:
         raise UploadRefusedError(name, "it is empty", "send a file that is not empty")
     if len(content) > policy.max_file_bytes:
-        raise too_large(name, policy)
+        problem = f"it is larger than {policy.max_file_bytes:,} bytes"
+        raise UploadRefusedError(name, problem, "send a smaller file, or parts of it")
     ending = ending_of(name)
     if ending in RUNS:
         problem = f"files with the ending .{ending} are programs, or contain some"
@@ -226,12 +227,6 @@ def admitted(name: str, content: bytes, policy: UploadPolicy) -> Kind:
     if kind is None or not _agree(kind, family):
         raise UploadRefusedError(name, _mismatch(ending, kind, family), what_may(policy))
     return kind
-
-
-def too_large(name: str, policy: UploadPolicy) -> UploadRefusedError:
-    """Make the error of a file that is too large."""
-    problem = f"it is larger than {policy.max_file_bytes:,} bytes"
-    return UploadRefusedError(name, problem, "send a smaller file, or parts of it")
 
 
 def what_may(policy: UploadPolicy) -> str:

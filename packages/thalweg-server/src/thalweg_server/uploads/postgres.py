@@ -36,6 +36,7 @@ from thalweg_agent.backends.protocol import (
     WriteResult,
 )
 from thalweg_agent.backends.searches.matches import capped, chosen, folder_info, matching_lines
+from thalweg_agent.backends.store_items import key_of
 from thalweg_agent.backends.text import check_empty_content, edit_text, slice_read_response
 from thalweg_server.uploads.base import FileMetadata, ThreadBackend
 from thalweg_server.uploads.names import tag
@@ -219,7 +220,7 @@ class PostgresFiles(BlockingBackend, ThreadBackend):
 
         See `ThreadBackend.create`.
         """
-        key = _key(path)
+        key = key_of(path)
         with self._files(writes=True) as files:
             return files.put(key, content, over=False)
 
@@ -229,7 +230,7 @@ class PostgresFiles(BlockingBackend, ThreadBackend):
         See `ThreadBackend.annotate`.
         """
         annotated = "UPDATE thread_file SET note = ? WHERE owner = ? AND thread = ? AND hash = ?"
-        values = (note, *self._whose, _hash(_key(path)))
+        values = (note, *self._whose, _hash(key_of(path)))
         with self._database.writing(self._whose[0]) as rows:
             rows.run(annotated, values)
 
@@ -287,7 +288,7 @@ class PostgresFiles(BlockingBackend, ThreadBackend):
         return WriteResult(path=path)
 
     def _put(self, path: str, content: bytes) -> None:
-        key = _key(path)
+        key = key_of(path)
         with self._files(writes=True) as files:
             files.put(key, content)
 
@@ -361,13 +362,6 @@ class PostgresFiles(BlockingBackend, ThreadBackend):
         except StorageError as problem:
             return FileDownloadResponse(path, error=str(problem))
         return FileDownloadResponse(path, content, None if content is not None else FILE_NOT_FOUND)
-
-
-def _key(path: str) -> str:
-    key = validate_path(path)
-    if key == "/":
-        raise PathError(path, "Path is a folder")
-    return key
 
 
 def _chosen(files: _Files, path: str | None, glob: str | None) -> list[_FileRow]:

@@ -68,7 +68,7 @@ async def test_no_byte_of_a_forgotten_thread_is_left(tmp_path: Path) -> None:
             await say(ada, "other", f"use shout marlin number {turn}")
         await say(ada, "secret", f"write {WORD} down")
         assert app.parts.archive.search(ThreadKey("ada", "secret"), WORD)
-        await ada.files.upload("secret", f"{WORD}.txt", [WORD.encode()])
+        await ada.files.upload("secret", f"{WORD}.txt", WORD.encode())
         assert len(holding(tmp_path, WORD)) >= 3
         packed = await packed_events(tmp_path / "runs.db", "secret", 7)
         parts = [text[at : at + 40].lower() for text in packed for at in range(0, len(text), 40)]
@@ -145,8 +145,8 @@ async def fill(app: App, owner: str) -> None:
         await say(tenant, "secret", f"use shout {word} number {turn}")
     await say(tenant, "secret", "delegate")
     await say(tenant, word, f"write {LARGE} {word}")
-    await tenant.files.upload("secret", f"{word}.txt", [word.encode()])
-    await tenant.files.upload("no thread", "other.txt", [word.encode()])
+    await tenant.files.upload("secret", f"{word}.txt", word.encode())
+    await tenant.files.upload("no thread", "other.txt", word.encode())
     await tenant.memory.ask(Memory.remember, f"User prefers the {word}")
     await tenant.memory.of_agent("own").ask(Memory.remember, f"User sails with {word}")
     await tenant.store.aput((word,), "key", {"value": word})

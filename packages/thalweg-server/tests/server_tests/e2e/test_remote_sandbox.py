@@ -49,14 +49,14 @@ async def test_files_go_there_and_come_back(tmp_path: Path) -> None:
     MADE.clear()
     async with open_app(given(tmp_path), home=tmp_path / "home") as app:
         ada, bob = app.tenant("ada"), app.tenant("bob")
-        await ada.files.upload("t1", "a.txt", [b"one"])
+        await ada.files.upload("t1", "a.txt", b"one")
         command = "cat uploads/a.txt; echo two > b.txt; mkdir d; printf three > d/c.bin"
         assert "one" in await ran(ada, command)
         paths = [one.path for one in (await ada.files.artifacts("t1")).files]
         assert paths == ["/b.txt", "/d/c.bin"]
         assert await ada.files.read("t1", "/d/c.bin") == b"three"
 
-        await ada.files.upload("t1", "later.txt", [b"four"])
+        await ada.files.upload("t1", "later.txt", b"four")
         assert "four" in await ran(ada, "cat uploads/later.txt; rm b.txt; echo 5 >> d/c.bin")
         paths = [one.path for one in (await ada.files.artifacts("t1")).files]
         assert paths == ["/d/c.bin"]
@@ -116,7 +116,7 @@ async def test_a_sandbox_of_deepagents_is_taken_as_it_is(tmp_path: Path) -> None
     taken = given(tmp_path, factory=factory, options={"below": there}, folder=there)
     async with open_app(taken, home=tmp_path / "home") as app:
         ada = app.tenant("ada")
-        await ada.files.upload("t1", "a.txt", [b"one"])
+        await ada.files.upload("t1", "a.txt", b"one")
         assert "one" in await ran(ada, "cat uploads/a.txt; mkdir d; echo two > d/b.txt; echo 3 > c")
         paths = [one.path for one in (await ada.files.artifacts("t1")).files]
         assert paths == ["/c", "/d/b.txt"]

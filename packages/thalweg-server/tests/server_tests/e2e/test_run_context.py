@@ -129,7 +129,7 @@ async def test_an_upload_is_named_once_and_the_list_is_the_one_that_people_see(
     async with open_app(settings(memory={"enabled": True}), home=tmp_path) as app:
         ada = app.tenant("ada")
         await say(ada, "t1", "Hello.")
-        await ada.files.upload("t1", "note.csv", [b"a,b\n1,2\n"])
+        await ada.files.upload("t1", "note.csv", b"a,b\n1,2\n")
         await say(ada, "t1", "Summarise my file, please.")
         first = await ada.threads.context("t1")
         await say(ada, "t1", "And now?")

@@ -134,7 +134,7 @@ async def test_a_task_is_done_with_files_that_came_in_and_files_that_go_out(tmp_
     """A program reads an upload by the path of the file tools, and writes a report."""
     async with opened(tmp_path) as app:
         ada = app.tenant("ada")
-        await ada.files.upload("t1", "orders.csv", [ROWS.encode()])
+        await ada.files.upload("t1", "orders.csv", ROWS.encode())
         assert "Jena: 5000.00\nUlm: 3000.00" in await ran(ada, SUM_UP)
         assert [one.path for one in (await ada.files.artifacts("t1")).files] == ["/report.md"]
         assert await ada.files.read("t1", "/report.md") == b"Jena: 5000.00\nUlm: 3000.00\n"

@@ -125,7 +125,7 @@ def test_nothing_leads_out_of_a_thread(
 
     async def attack() -> None:
         files = ThreadFiles("ada", world.places, policy=PLAIN)
-        told = [await _outcome(files.upload("t1", name, [b"sent"])) for name in sent]
+        told = [await _outcome(files.upload("t1", name, b"sent")) for name in sent]
         for path in looked_for:
             told += [
                 await _outcome(files.read("t1", path)),
@@ -215,7 +215,7 @@ def test_a_folder_swapped_for_a_link_leads_nowhere(tmp_path: Path) -> None:
         files = ThreadFiles("ada", places, policy=PLAIN)
         told: list[object] = []
         for n in range(min(ATTACKS, 300)):
-            told.append(await _outcome(files.upload("t1", f"{n}.txt", [b"sent"])))
+            told.append(await _outcome(files.upload("t1", f"{n}.txt", b"sent")))
             told.append(await _outcome(files.read("t1", "/uploads/a.txt")))
             told.append(await _outcome(files.delete_upload("t1", "a.txt")))
         return told

@@ -15,10 +15,10 @@ from thalweg_server.app import Tenant
 from thalweg_server.app.graph_threads import View, run_view, snapshot_view
 from thalweg_server.app.runs import graph_run
 from thalweg_server.gateway.access import (
-    GatewayCaller,
     CurrentCaller,
     CurrentTenant,
     Flag,
+    GatewayCaller,
     RunId,
     ThreadId,
 )

@@ -14,7 +14,7 @@ from pydantic import Field, JsonValue, StrictInt, ValidationError
 
 from thalweg.errors import NoSuchThreadError, ThalwegError
 from thalweg_server.api.graph_runs import BUILT_IN, Body, Fields, NewGraphRun, Strategy
-from thalweg_server.gateway.access import GatewayCaller, CurrentCaller, ThreadId
+from thalweg_server.gateway.access import CurrentCaller, GatewayCaller, ThreadId
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.langgraph_api.protocol import (
     MODES,

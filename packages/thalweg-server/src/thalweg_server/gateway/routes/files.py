@@ -39,9 +39,11 @@ async def upload_file(
     """
     await tenant.threads.check_writable(thread)
     made = []
+    most = tenant.files.policy.max_file_bytes
     try:
         for file in sent:
-            made.append(await tenant.files.upload(thread, file.filename or "", _chunks(file)))  # noqa: PERF401 (what was made is needed where one fails)
+            content = await file.read(most + 1)
+            made.append(await tenant.files.upload(thread, file.filename or "", content))
     except ThalwegError:
         for upload in made:
             await tenant.files.delete_upload(thread, upload.name)
@@ -113,11 +115,6 @@ async def download_artifact(
 
 
 _NO_SUCH_PART = 416
-
-
-async def _chunks(file: UploadFile) -> AsyncIterator[bytes]:
-    while chunk := await file.read(_STEP):
-        yield chunk
 
 
 async def _read(tenant: Tenant, thread: str, path: str, part: range) -> AsyncIterator[bytes]:

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Body, Header, Query, Response
 from thalweg_server.api.runs import NewRun, Run, Runs
 from thalweg_server.api.shape import Identifier, Number
 from thalweg_server.gateway.access import (
-    GatewayCaller,
     CurrentCaller,
     CurrentTenant,
+    GatewayCaller,
     Many,
     RunId,
     ThreadId,
