@@ -5,6 +5,7 @@ others of their thread, or instead of them.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -293,7 +294,7 @@ class TenantGraphRuns:
 
         Args:
             thread: The thread.
-            pause_s: Seconds between polls for a later run.
+            pause_s: Least seconds between two reads of the list of runs; each follows a change.
             since: Yield also those of runs that another one had not followed at that time; of
                 the newest 1,000.
         """
@@ -310,9 +311,11 @@ class TenantGraphRuns:
                     with suppress(NoSuchRunError):  # it was deleted in the meantime
                         async for event in self.follow(run):
                             yield run, event
+            change, read_at = journal.change, time.monotonic()
             new = set(await journal.begun(self._owner, thread)) - seen
             if not new:
-                await asyncio.sleep(pause_s)
+                await change.wait()
+                await asyncio.sleep(read_at + pause_s - time.monotonic())
             keys = (RunKey(self._owner, thread, run) for run in new)
             runs = [found for key in keys if (found := await journal.get(key)) is not None]
 

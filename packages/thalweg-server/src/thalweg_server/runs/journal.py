@@ -133,6 +133,8 @@ class Journal(CronTables):
         self._wakeup = asyncio.Event()
         self.job_available = asyncio.Event()
         """Set when a job of a run may be claimed; a process that claims jobs clears it."""
+        self.change = asyncio.Event()
+        """Set at the next change of any run, in any process; then there is another event."""
         self._refresher: asyncio.Task[None] | None = None
 
     @abstractmethod
@@ -155,6 +157,7 @@ class Journal(CronTables):
         """Claim a run to perform it; see `Tables.claim`."""
         claim = await super().claim(key, only_queued=only_queued)
         if claim is not None:
+            self._signal_change()
             self._commits.claimed(claim, claim.run.last_seq)
             if claim.attempt > 1:  # an earlier claim may be awaited here, and is void now
                 self._note([key])
@@ -281,6 +284,7 @@ class Journal(CronTables):
 
     def _on_changes(self, marks: Sequence[str] | None) -> None:
         """Take note of the marks of runs that changed; `None`: any may have."""
+        self._signal_change()
         if marks is None or JOB in marks:
             self.job_available.set()
         if marks is None:
@@ -288,6 +292,10 @@ class Journal(CronTables):
             self._wakeup.set()
             return
         self._note(key for one in marks for key in self._names.get(one, ()))
+
+    def _signal_change(self) -> None:
+        self.change.set()
+        self.change = asyncio.Event()
 
     def _note(self, keys: Iterable[RunKey]) -> None:
         self._changed_keys.update(keys)
@@ -304,6 +312,7 @@ class Journal(CronTables):
                     await self._wakeup.wait()
             except TimeoutError:
                 self._is_all_changed = True
+                self._signal_change()
             self._wakeup.clear()
             keys, self._changed_keys = self._changed_keys, set()
             if self._is_all_changed:

@@ -107,20 +107,14 @@ class Node:
         if isinstance(node.value, dict):  # if not, the section itself is an error
             node.value[last] = new
 
-    def plain(self, *, as_written: bool = False) -> Any:  # noqa: ANN401 (YAML has any value)
-        """Return the value without positions; a text with variables is a `Substituted`.
-
-        Args:
-            as_written: Whether variables stay as in the file.
-        """
+    def plain(self) -> Any:  # noqa: ANN401 (YAML has any value)
+        """Return the value without positions; a text with variables is a `Substituted`."""
         if isinstance(self.value, dict):
-            return {k: node.plain(as_written=as_written) for k, node in self.keys.items()}
+            return {k: node.plain() for k, node in self.keys.items()}
         if isinstance(self.value, list):
-            return [node.plain(as_written=as_written) for node in self.items]
+            return [node.plain() for node in self.items]
         if not self.variables:
             return self.value
-        if as_written:
-            return self.written
         text = Substituted(self.value)
         text.node = self
         return text

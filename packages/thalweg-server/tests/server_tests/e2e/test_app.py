@@ -4,8 +4,8 @@ import asyncio
 import base64
 import hashlib
 import sqlite3
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -461,6 +461,32 @@ async def test_a_place_in_a_list_that_is_none_of_ours_is_refused(
     async with opened(tmp_path) as app:
         with pytest.raises(ConfigError, match="not a value of this gateway"):
             await app.tenant("ada").threads.list(before=before)
+
+
+async def test_a_stream_of_an_idle_thread_reads_nothing_until_a_run_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However short its pause is: a poll would read as often as the loop below."""
+    async with opened(tmp_path) as app:
+        ada, begun = app.tenant("ada"), app.parts.journal.begun
+        await ada.graph_threads.create("t1", {})
+        reads, is_read = 0, asyncio.Event()
+
+        async def counted(owner: str, thread: str) -> Collection[str]:
+            nonlocal reads
+            reads += 1
+            is_read.set()
+            return await begun(owner, thread)
+
+        monkeypatch.setattr(app.parts.journal, "begun", counted)
+        async with aclosing(ada.graph_runs.follow_thread("t1", 0)) as stream:  # type: ignore[type-var]  # a generator
+            first = asyncio.ensure_future(anext(stream))
+            await is_read.wait()
+            for _ in range(100):
+                await begun("ada", "t1")
+            assert reads < 10
+            run = await ada.runs.start("t1", NewRun(message="Hello"))
+            assert (await first)[0].key.run == run.id
 
 
 async def test_a_run_can_be_ended_and_the_thread_goes_on(tmp_path: Path) -> None:
