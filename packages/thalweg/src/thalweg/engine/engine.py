@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from thalweg.engine.compaction.hard_limit import exceeds_limit
 from thalweg.engine.compaction.plan import join_summary, plan_fold
@@ -151,12 +152,16 @@ class Engine:
         ):
             return
         self.turn += 1
-        yield from self._commit_batches([repairs])
-        yield from self._commit_batches(self._strip_batches())
-        if is_requested:
-            yield from self._commit_batches(self._requested_compaction())
-        yield from self._commit_batches(self.policy.prepare(self.planning_context(), cold=cold))
-        yield from self._commit_batches(self._strip_batches())
+        batches = chain(
+            [repairs],
+            self._strip_batches(),
+            self._requested_compaction() if is_requested else (),
+            self.policy.prepare(self.planning_context(), cold=cold),
+            self._strip_batches(),
+        )
+        for edits in filter(None, batches):
+            replacement = yield edits
+            self._commit(edits if replacement is None else replacement)
         self._is_new = False
         self._note_sent()
 
@@ -188,14 +193,6 @@ class Engine:
             widest_tokens=widest_tokens,
             reason=reason,
         )
-
-    def _commit_batches(
-        self, batches: Iterable[Sequence[Edit]]
-    ) -> Generator[Sequence[Edit], Sequence[Edit] | None]:
-        for edits in batches:
-            if edits:
-                replacement = yield edits
-                self._commit(edits if replacement is None else replacement)
 
     def _requested_compaction(self) -> Iterator[Sequence[Edit]]:
         context = self.planning_context()

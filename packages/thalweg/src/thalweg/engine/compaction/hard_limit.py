@@ -70,8 +70,6 @@ class LiveMedia:
 
 def live_media(context: PlanningContext) -> list[LiveMedia]:
     """List the media of live messages, in the order in which they are removed."""
-    if not context.window.ledger.media:
-        return []
     latest = context.latest_request
     with_media = [e for e in context.window.entries.values() if e.media]
     entries = sorted(with_media, key=lambda e: (e is latest, e.position))
@@ -85,6 +83,8 @@ def live_media(context: PlanningContext) -> list[LiveMedia]:
 
 def plan_forbidden(context: PlanningContext) -> list[Elide]:
     """Plan notices for files that are larger than the provider accepts one."""
+    if not context.window.ledger.media:
+        return []
     limits = context.budget.limits
     notices = {
         item.place: notice
@@ -185,6 +185,8 @@ class _RequestLimit:
 
 def exceeds_media_limits(context: PlanningContext) -> bool:
     """Return whether the media of the request are more than is accepted."""
+    if not context.window.ledger.media:
+        return False
     live = live_media(context)
     return any(_total_weight(rule, live) > rule.most for rule in _request_limits(context, live))
 
@@ -295,8 +297,7 @@ REASON: Reason = "the request would not fit"
 
 def exceeds_limit(context: PlanningContext) -> bool:
     """Return whether the next request would exceed a limit: tokens, bytes or media."""
-    window, budget = context.window, context.budget
-    window.settle()
+    budget = context.budget
     return (
         context.tokens_to_fit > budget.limit
         or context.body_bytes > budget.max_bytes

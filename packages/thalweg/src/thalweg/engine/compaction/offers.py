@@ -27,8 +27,6 @@ SUMMARY_TOKENS = 600
 """Tokens of a summary: the requested length, and its headings."""
 MIN_RECORD_TOKENS = 600
 """Least tokens of a first structured summary."""
-MAX_QUOTED_TOKENS = 1_600
-"""Most tokens that a structured summary usually quotes of a request (`LEVELS`)."""
 COMPRESSION_RATIO = 12
 """Compacted tokens per token of a structured summary."""
 
@@ -51,7 +49,7 @@ class Costs:
     @classmethod
     def of(cls, context: PlanningContext, tariff: Tariff, *, cold: bool) -> "Costs":
         """Return the costs of the next call of a window."""
-        new_tokens = sum(context.shown_tokens(entry) for entry in context.window.open_entries)
+        new_tokens = sum(map(context.shown_tokens, context.window.open_entries))
         return cls(tariff, context.window.tokens, new_tokens, cold)
 
     def rent(self, freed: int, *, cold: bool) -> float:
@@ -110,7 +108,8 @@ class Costs:
 
     def offer(self, freed: int, price: float, plan: EditPlan) -> "CandidateAction":
         """Return the offer of edits that free some tokens, at a price."""
-        rent, saving = self.rent(freed, cold=self.cold), self.rent(freed, cold=False)
+        saving = self.rent(freed, cold=False)
+        rent = self.rent(freed, cold=True) if self.cold else saving
         return CandidateAction(freed, rent, saving, price, self.returning(freed), plan)
 
 
@@ -149,12 +148,13 @@ def offer_fold(
     summary_tokens = SUMMARY_TOKENS if summarizes else 0
     record_tokens = _record_tokens(context, cut, dropped_tokens, summary_tokens) + summary_tokens
     freed = dropped_tokens - record_tokens
+    plan = partial(_fold_batches, tail_tokens=tail_tokens, returned=returned)
+    if freed <= 0:
+        return CandidateAction(freed, 0.0, 0.0, 0.0, 0.0, plan)
     price = costs.rewriting(freed, record_tokens + kept_tokens)
     price += costs.asking(dropped_tokens) if summarizes else 0.0
     price += costs.lost_reasoning_cost(context, window.head)
-    return costs.offer(
-        freed, price, partial(_fold_batches, tail_tokens=tail_tokens, returned=returned)
-    )
+    return costs.offer(freed, price, plan)
 
 
 def _record_tokens(
@@ -177,12 +177,9 @@ def _record_tokens(
         max(old_tokens, MIN_RECORD_TOKENS)
         + max(0, dropped_tokens - old_tokens) // COMPRESSION_RATIO
     )
-    entries = (window.entries.get(item.position) for item in window.items[window.head : cut])
-    request_tokens = sum(
-        min(entry.tokens, MAX_QUOTED_TOKENS) for entry in entries if entry and entry.is_request
-    )
     quoted_tokens = min(
-        budget.widest_record(context.fixed), old_tokens - summary_tokens + request_tokens
+        budget.widest_record(context.fixed),
+        old_tokens - summary_tokens + window.quoted_tokens(cut),
     )
     return max(quoted_tokens, min(budget.record(context.fixed), grown_tokens))
 
@@ -205,20 +202,24 @@ def offer_clear(context: PlanningContext, costs: Costs, tail_tokens: int) -> Can
     """Offer to replace the large results before the tail by previews."""
     window = context.window
     cut, preview_tokens = window.cut_for_tail(tail_tokens), context.budget.cleared_result_tokens
-    skill_positions = kept_skill_positions(context, ())
     large_indices = [
         k
         for k in range(window.head, cut)
-        if window.items[k].tokens > 2 * preview_tokens
-        and window.items[k].position not in skill_positions
-        and _is_clearable(context, window.items[k])
+        if window.items[k].tokens > 2 * preview_tokens and _is_clearable(context, window.items[k])
     ]
-    freed = sum(window.items[k].tokens - preview_tokens for k in large_indices)
-    tokens_behind = window.tokens_from(large_indices[0]) - freed if large_indices else 0
+    if large_indices:
+        skill_positions = kept_skill_positions(context, ())
+        large_indices = [
+            k for k in large_indices if window.items[k].position not in skill_positions
+        ]
     positions = [window.items[k].position for k in large_indices]
-    price = costs.rewriting(freed, tokens_behind)
-    price += costs.lost_reasoning_cost(context, large_indices[0]) if large_indices else 0.0
-    return costs.offer(freed, price, partial(_clear_batches, positions=positions))
+    plan = partial(_clear_batches, positions=positions)
+    if not positions:
+        return CandidateAction(0, 0.0, 0.0, 0.0, 0.0, plan)
+    freed = sum(window.items[k].tokens - preview_tokens for k in large_indices)
+    price = costs.rewriting(freed, window.tokens_from(large_indices[0]) - freed)
+    price += costs.lost_reasoning_cost(context, large_indices[0])
+    return costs.offer(freed, price, plan)
 
 
 def _is_clearable(context: PlanningContext, item: WindowItem) -> bool:

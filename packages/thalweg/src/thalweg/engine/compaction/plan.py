@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -42,7 +43,7 @@ def plan_arrivals(context: PlanningContext, *, fills: bool = False) -> list[Rewr
         fills: Whether results may fill the window, and arguments are kept.
     """
     entries, edits = context.window.open_entries, list[Rewrite]()
-    if max((entry.tokens for entry in entries), default=0) <= context.budget.smallest_arrival:
+    if max(map(attrgetter("tokens"), entries), default=0) <= context.budget.smallest_arrival:
         return edits
     free = context.budget.limit - context.tokens_to_fit + sum(entry.tokens for entry in entries)
     for entry in entries:
@@ -178,10 +179,10 @@ def returned_positions(
     """
     entries = context.window.entries.values()
     kept_positions: set[int] = set()
-    for entry in reversed(entries):
+    for entry in reversed([e for e in entries if e.answers]):
         if entry.position <= context.window.record.last or entry.position in kept_positions:
             continue
-        removed = repeated_result(context, entry)
+        removed = None if entry.is_fetched else repeated_result(context, entry)
         if not entry.is_fetched and (removed is None or not removed.reads):
             continue
         exchange = _exchange(entries, entry)

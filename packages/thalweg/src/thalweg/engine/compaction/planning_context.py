@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from thalweg.engine.entries import Entry, Message
 from thalweg.engine.prompts import prompt
@@ -19,7 +20,7 @@ NameSpan = Callable[[int, int], str]
 be stored durably when it returns."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PlanningContext:
     """A window before a model call, with functions to plan edits of it."""
 
@@ -38,7 +39,7 @@ class PlanningContext:
         """Position of the newest message."""
         return next(reversed(self.window.entries), self.window.record.last)
 
-    @property
+    @cached_property
     def fixed(self) -> int:
         """Tokens that no edit can free: the system prompt, and the overhead of the request."""
         overhead, ledger = self.window.overhead, self.window.ledger.tokens

@@ -217,8 +217,9 @@ class RentOrBuy:
         """
         if self.provider_clears or self.provider_compacts is not None:
             return None
+        if not (removed_by_action := removed_tokens(context)):
+            return None
         share = min(1.0, self.FIRST_RETURN * self._return_share(context))
-        removed_by_action = removed_tokens(context)
         room = context.budget.limit * 3 // 4 - context.tokens_to_fit
         for action in REPEATABLE:
             name = f"{_AGAIN}{action}"
@@ -235,6 +236,9 @@ class RentOrBuy:
         return None
 
     def _is_due(self, name: str, offer: CandidateAction, context: PlanningContext) -> bool:
+        if offer.freed <= 0:  # without rent
+            self.memory.setdefault(name, 0.0)
+            return False
         meter = AccumulatedCost(self.memory.get(name, 0.0))
         is_due = meter.is_due(offer.rent, self._price(offer, context))
         self.memory[name] = meter.paid

@@ -92,11 +92,12 @@ def used_results(
 
 def _last_old(context: PlanningContext, answer: Entry, tail_tokens: int) -> int:
     """Return the position of the newest message before the tail and the newest exchange, or -1."""
-    has_exchange = False
-    for position, entry in reversed(context.window.entries.items()):
+    window, has_exchange = context.window, False
+    for position, entry in reversed(window.entries.items()):
         if position >= answer.position:
             continue
-        tail_tokens -= context.shown_tokens(entry)
+        is_edited = position in window.rewrites or position in window.stripped
+        tail_tokens -= context.shown_tokens(entry) if is_edited else entry.tokens
         if tail_tokens < 0 and has_exchange:
             return position
         has_exchange |= entry.message.role == "assistant"

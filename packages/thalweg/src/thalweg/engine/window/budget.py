@@ -1,9 +1,10 @@
 """How much of a model's window a thread may fill, and how its parts share it."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from math import ceil
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
@@ -105,11 +106,17 @@ class Budget(Amounts):
         """Tokens reserved for the answer."""
         return self.window - self.limit
 
-    @property
+    @cached_property
     def limit(self) -> int:
         """Tokens a request may fill."""
         most = min(8_192, self.window // 8) if self.max_output is None else self.max_output
         return self.window - most
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with other fields, and the limit that follows from them."""
+        copied = super().model_copy(update=update, deep=deep)
+        vars(copied).pop("limit", None)
+        return copied
 
     def tokens_to_fit(self, ledger: "TokenCounts") -> int:
         """Return the tokens of a request that have to fit into `limit`.

@@ -34,6 +34,8 @@ from thalweg.engine.window.items import (
 
 OverheadSection = Literal["system", "tools", "memory", "skills", "added"]
 """Sections of a request's overhead, in the order they are sent."""
+MAX_QUOTED_TOKENS = 1_600
+"""Most tokens that a structured summary usually quotes of a request (`LEVELS`)."""
 
 
 @dataclass(slots=True)
@@ -74,6 +76,8 @@ class Window:
     """Number of items before the open turn."""
     _token_sums: list[int] = field(default_factory=lambda: [0])
     """Tokens of `items[:i]`, for every i."""
+    _quoted_sums: list[int] = field(default_factory=lambda: [0])
+    """Tokens that a structured summary would quote of the requests in `items[:i]`, for every i."""
     _cut_indices: list[int] = field(default_factory=list)
     """Indices into `items`, from `head` on, at which an exchange begins."""
     _is_dirty: bool = True
@@ -272,11 +276,15 @@ class Window:
             self._cut_indices.append(len(self.items))
         self.items.append(item)
         self._token_sums.append(self._token_sums[-1] + item.tokens)
+        entry = self.entries.get(item.position)
+        quoted = min(entry.tokens, MAX_QUOTED_TOKENS) if entry and entry.is_request else 0
+        self._quoted_sums.append(self._quoted_sums[-1] + quoted)
         self._add_to_ledger(item, 1)
 
     def _pop(self) -> None:
         item = self.items.pop()
         self._token_sums.pop()
+        self._quoted_sums.pop()
         self._add_to_ledger(item, -1)
         if self._cut_indices and self._cut_indices[-1] == len(self.items):
             self._cut_indices.pop()
@@ -310,6 +318,10 @@ class Window:
     def tokens_from(self, index: int) -> int:
         """Tokens of `items[index:]`."""
         return self._token_sums[-1] - self._token_sums[index]
+
+    def quoted_tokens(self, cut: int) -> int:
+        """Tokens that a structured summary usually quotes of the requests before `items[cut]`."""
+        return self._quoted_sums[cut] - self._quoted_sums[self.head]
 
     def shared_tokens(self, sent: Sequence[WindowItem]) -> int:
         """Tokens of the request up to the first item that differs from those sent before."""
@@ -448,7 +460,8 @@ class Window:
         self.fold = fold
 
     def _rebuild(self) -> None:
-        self.items, self._token_sums, self._cut_indices, self._open_turn = [], [0], [], []
+        self.items, self._token_sums, self._quoted_sums = [], [0], [0]
+        self._cut_indices, self._open_turn = [], []
         self.ledger = TokenCounts.empty()
         for section, tokens in self.overhead.items():
             self.ledger.add(section, tokens)
