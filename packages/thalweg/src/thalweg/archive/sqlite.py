@@ -85,14 +85,14 @@ class Transaction(SqliteRows):
 
     def list_words(self, listed: Iterable[tuple[int, str]]) -> None:
         """Add passages to the word index."""
-        self._connection.executemany(
+        self.connection.executemany(
             "INSERT INTO archive_words (rowid, words) VALUES (?, ?)", listed
         )
 
     def unlist_words(self, first: int, end: int) -> None:
         """Remove passages from the word index, which needs their words again to do so."""
         for row in searching.rows_between(self, first, end):
-            self._connection.execute(
+            self.connection.execute(
                 "INSERT INTO archive_words (archive_words, rowid, words) VALUES ('delete', ?, ?)",
                 (row.id, searching.words_of(row.speaker, row.text)),
             )
@@ -115,7 +115,7 @@ class Transaction(SqliteRows):
         match = " AND ".join(f'"{word}"' for word in words)
         if any_of:
             match += " AND ({})".format(" OR ".join(f'"{word}"' for word in any_of))
-        rows = self._connection.execute(
+        rows = self.connection.execute(
             f"SELECT rowid {_MATCHING_ROWS} ORDER BY rowid DESC LIMIT ?", (match, first, end, limit)
         )
         return [row for (row,) in rows]

@@ -88,14 +88,12 @@ def take_apart(message: Message) -> StoredMessage:
     holes: list[tuple[int, str, str]] = []
     parts: list[Part] = []
     for index, part in enumerate(message.parts):
-        large_fields = {
-            f.name: pack(text) for f in fields(part) if _is_large(text := getattr(part, f.name))
-        }
-        holes += [(index, name, blob.hash.hex()) for name, blob in large_fields.items()]
-        blobs += large_fields.values()
-        parts.append(
-            _replace_texts(part, dict.fromkeys(large_fields, "")) if large_fields else part
-        )
+        for f in fields(part):
+            if len(text := getattr(part, f.name)) > LARGE_CHARS:
+                blobs.append(pack(text))
+                holes.append((index, f.name, blobs[-1].hash.hex()))
+                part = _replace_texts(part, {f.name: ""})  # noqa: PLW2901 (without this text)
+        parts.append(part)
     if not holes:
         return StoredMessage(message_to_json(message), "")
     body = message_to_json(replace(message, parts=tuple(parts)))
@@ -104,10 +102,6 @@ def take_apart(message: Message) -> StoredMessage:
 
 def _replace_texts(part: Part, texts: dict[str, str]) -> Part:
     return replace(part, **texts)  # type: ignore[arg-type]  # every field of a part is a str
-
-
-def _is_large(value: object) -> bool:
-    return isinstance(value, str) and len(value) > LARGE_CHARS
 
 
 def put_together(body: str, holes: str, fetch: Callable[[bytes], str]) -> Message:
@@ -207,30 +201,34 @@ class ArchiveRows(Rows, Protocol):
         ...
 
 
+@lru_cache(maxsize=1_024)
+def thread_values(key: ThreadKey) -> tuple[bytes, bytes]:
+    """Return the values of the columns `owner` and `thread` in a thread's row."""
+    return encode(key.owner), encode(key.thread)
+
+
 def find_thread(db: ArchiveRows, key: ThreadKey, lock: str = "") -> tuple[int | None, int]:
-    """Return a thread's number, `None` if it does not exist yet, and the length of its log."""
+    """Return a thread's number, `None` if it does not exist yet, and the length of its log.
+
+    With `db.for_update` as `lock`, its row is locked until the end of the transaction.
+    """
     row = db.row(
         f"SELECT id, length, {db.bound} FROM archive_thread WHERE owner = ? AND thread = ?{lock}",  # noqa: S608 (fixed text)
-        (encode(key.owner), encode(key.thread)),
+        thread_values(key),
     )
     return (None, 0) if row is None else (int(row[0]), int(row[1]))
-
-
-def lock_thread(db: ArchiveRows, key: ThreadKey) -> tuple[int | None, int]:
-    """Return a thread's number and length, and lock its row until the end of the transaction."""
-    return find_thread(db, key, db.for_update)
 
 
 def get_or_create_thread(db: ArchiveRows, key: ThreadKey) -> tuple[int, int]:
     """Return a thread's number and length with its row locked, creating it if necessary."""
     while True:
-        thread, length = lock_thread(db, key)
+        thread, length = find_thread(db, key, db.for_update)
         if thread is not None:
             return thread, length
         # If another writer inserts it at the same time, this waits for its transaction.
         db.run(
             "INSERT INTO archive_thread (owner, thread) VALUES (?, ?) ON CONFLICT DO NOTHING",
-            (encode(key.owner), encode(key.thread)),
+            thread_values(key),
         )
 
 
@@ -311,7 +309,7 @@ def index_progress(db: ArchiveRows, key: ThreadKey) -> tuple[int, int, int] | No
     row = db.row(
         "SELECT id, indexed, passages FROM archive_thread"
         " WHERE owner = ? AND thread = ? AND indexed < length",
-        (encode(key.owner), encode(key.thread)),
+        thread_values(key),
     )
     return None if row is None else (int(row[0]), int(row[1]), int(row[2]))
 

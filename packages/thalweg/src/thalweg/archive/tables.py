@@ -40,7 +40,6 @@ from thalweg.archive.table_rows import (
     get_or_create_thread,
     index_progress,
     insert_messages,
-    lock_thread,
     logged_messages,
     resolve_handle,
     stored_messages,
@@ -144,7 +143,9 @@ class Archive(ABC):
         """
         stored = stored_messages(messages)
         with self._database.writing(key.owner) as db:
-            thread, length = get_or_create_thread(db, key) if stored else lock_thread(db, key)
+            thread, length = (
+                get_or_create_thread(db, key) if stored else find_thread(db, key, db.for_update)
+            )
             is_other_generation = generation not in {0, thread}
             if is_other_generation or (expected is not None and expected != length):
                 raise ConflictError(key.thread, expected or 0, 0 if is_other_generation else length)
@@ -308,7 +309,7 @@ class Archive(ABC):
         """
         body = zlib.compress(encode(text), 3)
         with self._database.writing(key.owner) as db:
-            thread, _ = lock_thread(db, key)
+            thread, _ = find_thread(db, key, db.for_update)
             if thread is None:
                 return False
             db.run(
@@ -337,7 +338,7 @@ class Archive(ABC):
         """
         handle = make_handle(self._secret, key, span)
         with self._database.writing(key.owner) as db:
-            thread, length = lock_thread(db, key)
+            thread, length = find_thread(db, key, db.for_update)
             if thread is None or not 0 <= span.first <= span.last < length:
                 requested = f"messages {span.first}-{span.last}"
                 raise RangeError(requested, f"the thread has {length} messages, counted from 0")
@@ -361,7 +362,7 @@ class Archive(ABC):
     def release(self, key: ThreadKey, handles: Sequence[Handle]) -> None:
         """Release references that no live view shows any more. Others are ignored."""
         with self._database.writing(key.owner) as db:
-            thread, _ = lock_thread(db, key)
+            thread, _ = find_thread(db, key, db.for_update)
             if thread is None:
                 return
             db.run_each(
@@ -578,7 +579,7 @@ class Archive(ABC):
             while self._unindex_batch(key):
                 pass
             with self._database.writing(key.owner) as db:
-                thread, _ = lock_thread(db, key)
+                thread, _ = find_thread(db, key, db.for_update)
                 if thread is None:
                     return
                 searching.remove(db, thread, 0)
@@ -620,7 +621,7 @@ class Archive(ABC):
             if self.is_read_only or key in self._deleting or index_progress(db, key) is None:
                 return False
         with self._database.writing(key.owner) as db:
-            lock_thread(db, key)
+            find_thread(db, key, db.for_update)
             progress = index_progress(db, key)
             if progress is None:
                 return False
@@ -641,7 +642,7 @@ class Archive(ABC):
 
     def _unindex_batch(self, key: ThreadKey) -> bool:
         with self._database.writing(key.owner) as db:
-            thread, _ = lock_thread(db, key)
+            thread, _ = find_thread(db, key, db.for_update)
             if thread is None:
                 return False
             first, passages = searching.last_batch(db, thread)

@@ -12,7 +12,7 @@ from thalweg.database.migrations.schema import Component
 from thalweg.database.sqlite_files import PAGE_BYTES, as_storage_error, connect
 from thalweg.errors import ThalwegError
 
-R = TypeVar("R", bound=Rows)
+R = TypeVar("R", bound="SqliteRows")
 _VALUES_PER_STATEMENT = 500
 """Values that one statement takes."""
 
@@ -23,11 +23,15 @@ class SqliteRows(Rows):
     for_update = ""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+        self.connection = connection
+
+    def row(self, statement: str, values: Sequence[Value | None] = ()) -> Any:  # noqa: ANN401 (as in `Rows`)
+        """See `Rows.row`."""
+        return self.connection.execute(statement, values).fetchone()
 
     def rows(self, statement: str, values: Sequence[Value | None] = ()) -> Iterator[Any]:
         """See `Rows.rows`."""
-        return self._connection.execute(statement, values)
+        return self.connection.execute(statement, values)
 
     def rows_by(
         self, statement: str, values: Sequence[Value], statement_values: Sequence[Value] = ()
@@ -41,17 +45,17 @@ class SqliteRows(Rows):
 
     def run(self, statement: str, values: Sequence[Value] = ()) -> None:
         """See `Rows.run`."""
-        self._connection.execute(statement, values)
+        self.connection.execute(statement, values)
 
     def run_each(self, statement: str, values: Iterable[Sequence[Value]]) -> None:
         """See `Rows.run_each`."""
-        self._connection.executemany(statement, values)
+        self.connection.executemany(statement, values)
 
     def _add(self, table: str, rows: Sequence[Sequence[Value]], conflict_clause: str = "") -> None:
         if rows:
             placeholders = ", ".join("?" * len(rows[0]))
             statement = f"INSERT INTO {table} VALUES ({placeholders}){conflict_clause}"  # noqa: S608 (ours)
-            self._connection.executemany(statement, rows)
+            self.connection.executemany(statement, rows)
 
 
 class SqliteDatabase(Database[R]):
@@ -87,36 +91,38 @@ class SqliteDatabase(Database[R]):
         page_bytes: int = PAGE_BYTES,
     ) -> None:
         self.place = fspath(path)
-        self._rows = make_transaction
         self._closed_error = closed_error
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = connect(
             self.place, component, busy_timeout_s, page_bytes=page_bytes
         )
+        self._rows = make_transaction(self._connection)
         self.is_read_only = bool(self._connection.execute("PRAGMA query_only").fetchone()[0])
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
         """Use the connection outside of a transaction, alone."""
-        with self._lock:
-            if self._connection is None:
-                raise self._closed_error(self.place)
-            try:
-                yield self._connection
-            except sqlite3.Error as error:
-                raise as_storage_error(self.place, error) from error
+        with self._transaction("", None) as rows:
+            yield rows.connection
 
     @contextmanager
     def _transaction(self, begin: str, owner: str | None) -> Iterator[R]:
         del owner
-        with self.connection() as connection:
-            connection.execute(begin)
+        with self._lock:
+            if (connection := self._connection) is None:
+                raise self._closed_error(self.place)
             try:
-                yield self._rows(connection)
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                try:
+                    if begin:
+                        connection.execute(begin)
+                    yield self._rows
+                    if begin:
+                        connection.execute("COMMIT")
+                finally:
+                    if begin and connection.in_transaction:
+                        connection.execute("ROLLBACK")
+            except sqlite3.Error as error:
+                raise as_storage_error(self.place, error) from error
 
     def close(self) -> None:
         """See `Database.close`."""

@@ -11,7 +11,7 @@ dropped.
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import compress, count
 from operator import attrgetter, is_not
 from typing import Any, Literal
@@ -190,10 +190,6 @@ _PART_TYPES: dict[str, type[Part]] = {
     "opaque": Opaque,
 }
 _PART_KINDS = {part: name for name, part in _PART_TYPES.items()}
-_FIELD_DEFAULTS = {
-    part: {f.name: f.default for f in fields(part) if f.default is not MISSING}
-    for part in _PART_KINDS
-}
 
 
 def message_to_json(message: Message) -> str:
@@ -239,15 +235,13 @@ def _usage_of(plain: list[int] | dict[str, Any]) -> Usage:
 
 def parts_to_plain(parts: Iterable[Part]) -> list[dict[str, str]]:
     """Turn parts into plain values that JSON can hold; `parts_from_plain` reads them back."""
-    return [_part_to_plain(part) for part in parts]
-
-
-def _part_to_plain(part: Part) -> dict[str, str]:
-    kind = type(part)
-    defaults = _FIELD_DEFAULTS[kind]
-    values = {f.name: getattr(part, f.name) for f in fields(part)}
-    non_default = {name: value for name, value in values.items() if defaults.get(name) != value}
-    return {"kind": _PART_KINDS[kind], **non_default}
+    plain_parts: list[dict[str, str]] = []
+    for part in parts:
+        plain_parts.append({"kind": _PART_KINDS[type(part)]})
+        for f in fields(part):
+            if (value := getattr(part, f.name)) != f.default:
+                plain_parts[-1][f.name] = value
+    return plain_parts
 
 
 def parts_from_plain(plain: Iterable[dict[str, str]]) -> tuple[Part, ...]:
