@@ -12,7 +12,7 @@ agent without tools remains without them (I52); see decision 0072.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -165,11 +165,8 @@ class OwnTools:
     policy: ContextPolicy
     is_taken: bool
     """Whether the model accepts our tools."""
-    others: tuple[Tool, ...] = field(init=False)
+    others: tuple[Tool, ...] = ()
     """Those that are not ours."""
-
-    def __post_init__(self) -> None:
-        self.others = tuple(tool for tool in self.given if not isinstance(tool, ContextTool))
 
     @classmethod
     def of(
@@ -191,12 +188,15 @@ class OwnTools:
         Raises:
             ConfigError: Another tool has the name of one of ours.
         """
-        known = {tool.name: tool for tool in registered}
+        known, others = {tool.name: tool for tool in registered}, list[Tool]()
         for tool in request.tools:
-            name = tool_name(tool)
-            if name in known and not isinstance(tool, ContextTool):
+            if isinstance(tool, ContextTool):
+                continue
+            if (name := tool_name(tool)) in known:
                 raise _name_conflict_error(str(name), policy)
-        return cls(tuple(request.tools), known, policy, is_taken and bool(known))
+            others.append(tool)
+        is_taken = is_taken and bool(known)
+        return cls(tuple(request.tools), known, policy, is_taken, tuple(others))
 
     @property
     def recall(self) -> BaseTool | None:

@@ -87,6 +87,8 @@ class Engine:
 
     def speak_to(self, model: str) -> None:
         """Set the model of the next requests, and count again what counts differently for it."""
+        if model == self.model:
+            return
         self.model = self.reader.model = model
         self.count = self.reader.count = counter_for(self._base_counter, model)
         self.window.speak_to(model, self.count)

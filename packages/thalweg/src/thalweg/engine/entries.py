@@ -147,6 +147,8 @@ class Message:
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls of the message, in order."""
+        if len(self.parts) == 1 and isinstance(self.parts[0], Text):
+            return ()
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
 

@@ -351,20 +351,19 @@ class ThreadSession:
             extent = None
         known = len(self.held)
         readded = self._find_readded(messages[known:])
-        new = [message for k, message in enumerate(messages[known:]) if k not in readded]
+        new = [*messages[known:]]
+        if readded:
+            new = [message for k, message in enumerate(new) if k not in readded]
         log_length = self._check_extent(extent or self.archive.extent(self.key))
         if self.root is None:
             self._find_branch_start(new, log_length)
         if log_length > self.length:
             self._catch_up(new, log_length, others_belong)
-        if new:
-            entries = [self._receive(m, p) for p, m in enumerate(new, log_length)]
-            self.unwritten = [
-                Logged(e.message, e.answers.brief if e.answers else "") for e in entries
-            ]
-            self.length = log_length + len(entries)
-            for entry in entries:
-                self._hold(entry)
+        for message in new:
+            entry = self._receive(message, self.length)
+            self.unwritten.append(Logged(message, entry.answers.brief if entry.answers else ""))
+            self.length += 1
+            self._hold(entry)
         if readded:
             positions = [*self.held_line]
             new_positions = iter(positions[known:])
@@ -414,9 +413,9 @@ class ThreadSession:
 
         Computed only if there is a user message: messages of a model and its tools are new.
         """
-        if all(message.role != "user" for message in messages):
-            return {}
         if self.held_line.covers(self.line):
+            return {}
+        if all(message.role != "user" for message in messages):
             return {}
         held = set(self.held_line)
         positions_by_uid = self.archive.positions(self.key, {message.uid for message in messages})
@@ -537,7 +536,9 @@ class ThreadSession:
         A failed run leads to turns that the state does not include, so the turn may be later than
         the session's parent turn.
         """
-        later = reversed(self._later_records()) if self._has_later else ()
+        if not self._has_later:
+            return self.page.rejected
+        later = reversed(self._later_records())
         return next((page for page in later if page.root == self.root), self.page).rejected
 
     def _later_records(self) -> list[TurnRecord]:

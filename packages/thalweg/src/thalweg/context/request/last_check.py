@@ -90,9 +90,10 @@ class RequestGuard(BaseCallbackHandler):
             TooLarge: It is more than the limit.
         """
         batch = messages[0] if messages else []
-        indices = range(len(batch) - 1, -1, -1)
-        last_known = next((index for index in indices if self._check.shown(batch[index])), None)
-        if last_known is None:
+        last_known = len(batch) - 1
+        while last_known >= 0 and self._check.shown(batch[last_known]) is None:
+            last_known -= 1
+        if last_known < 0:
             return  # a call that another middleware makes for itself
         self.behind = batch[last_known + 1 :]
         self.model = model_in(kwargs.get("metadata") or {}) or self.model
@@ -189,8 +190,9 @@ class Overhead:
             last: The overhead of the last request, with the same counter: what both have is not
                 read again.
         """
-        prefix_schemas, later_schemas = _schemas(ToolsKey(tools)), _schemas(ToolsKey(later))
-        tokens = sum(count_text(text, count) for text in (prefix_schemas, later_schemas) if text)
+        prefix_schemas = _schemas(ToolsKey(tools)) if tools else ""
+        tokens = count_text(prefix_schemas, count) if tools else 0
+        tokens += count_text(_schemas(ToolsKey(later)), count) if later else 0
         message = request.system_message
         if last is not None and is_equal(last.message, message):
             system, system_tokens = last.system, last.system_tokens
@@ -215,7 +217,7 @@ def digest_of(text: str) -> str:
 
 @lru_cache(maxsize=32)
 def _schemas(tool_set: ToolsKey) -> str:
-    return tools_as_json([as_openai(tool) for tool in tool_set.tools]) if tool_set.tools else ""
+    return tools_as_json([as_openai(tool) for tool in tool_set.tools])
 
 
 SHRINK_SHARES = (0.85, 0.7, 0.55, 0.4, 0.3)
@@ -555,7 +557,7 @@ class LastCheck:
         Returns:
             The same objects if all of them are valid.
         """
-        if all(self._position(message) is None for message in messages):
+        if not any(map(self.shown, messages)):
             separate = _Exchanges(rules)  # a request that another middleware makes for itself
             separate.check(messages, lambda _: "")
             return separate.sent

@@ -83,7 +83,7 @@ class _ModelKey:
     def __init__(self, model: object) -> None:
         # Weak, as some models hold gigabytes. While a reference is kept, `ref` returns that one.
         self.model = ref(model)
-        self._settings = [_settings(bound_model) for bound_model in _bound_models(model)]
+        self._settings = [*map(_settings, _bound_models(model))]
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -117,17 +117,15 @@ def once_per_model(find: Reads) -> Reads:
 
 
 def _settings(model: object) -> dict[str, object]:
-    return {
-        name: _copied(value)
-        for name, value in vars(model).copy().items()  # another thread may add to it
-        if isinstance(value, (str, int, float, Mapping, list))
-    }
-
-
-def _copied(value: object) -> object:
-    if isinstance(value, Mapping):
-        return dict(value)
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else value
+    settings: dict[str, object] = {}
+    for name, value in vars(model).copy().items():  # another thread may add to it
+        if isinstance(value, (str, int, float)):
+            settings[name] = value
+        elif isinstance(value, Mapping):
+            settings[name] = dict(value)
+        elif isinstance(value, list):
+            settings[name] = [one for one in value if isinstance(one, str)]
+    return settings
 
 
 def _bound_models(model: object) -> Iterator[object]:

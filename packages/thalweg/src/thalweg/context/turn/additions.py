@@ -109,7 +109,7 @@ def with_inserts(
     Returns:
         The request, and the object in which its sender reports the sent additions.
     """
-    outer = inserts_of(request)
+    outer = inserts_of(request) or Inserts()
     inserts = Inserts((*outer.additions, *additions), outer)
     placed: list[AnyMessage] = []
     for message in outer.without(request.messages):
@@ -121,11 +121,11 @@ def with_inserts(
     return request.override(messages=placed, state=state), inserts
 
 
-def inserts_of(request: ModelRequest[Any]) -> Inserts:
-    """Read the additions before messages of a request; empty if there are none."""
+def inserts_of(request: ModelRequest[Any]) -> Inserts | None:
+    """Read the additions before messages of a request; `None` if there are none."""
     state: Any = request.state
     inserts = state.get(_INSERTS_KEY)
-    return inserts if isinstance(inserts, Inserts) else Inserts()
+    return inserts if isinstance(inserts, Inserts) else None
 
 
 def listed_additions(
@@ -138,6 +138,7 @@ def listed_additions(
         places: Positions of the messages that have an insert, by id.
         count: Counts the tokens of a text.
     """
+    inserts = inserts_of(request)
     return [
         AdditionSize(
             addition.part,
@@ -145,6 +146,6 @@ def listed_additions(
             addition.about,
             places.get(addition.before, -1),
         )
-        for addition in (*parts_of(request), *inserts_of(request).additions)
+        for addition in (*parts_of(request), *(inserts.additions if inserts else ()))
         if not addition.before or addition.before in places
     ]

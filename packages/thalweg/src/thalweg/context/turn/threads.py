@@ -123,16 +123,17 @@ def write_pointer(key: ThreadKey, turn: int, *, archive: str = "", released: int
 
 def read_pointer_turn(pointer: object, key: ThreadKey, archive: str = "") -> int | None:
     """Return the turn of a checkpoint pointer; `None` for another thread or without a pointer."""
-    parsed = parse_pointer(pointer)
+    parsed = parse_pointer(pointer) if isinstance(pointer, str) else None
     if parsed is None or not parsed.is_of(key):
         return None
     is_same_archive = parsed.released is None or parsed.archive == archive
     return parsed.turn if is_same_archive else None
 
 
-def parse_pointer(pointer: object) -> CheckpointPointer | None:
+@lru_cache(maxsize=1024)
+def parse_pointer(pointer: str) -> CheckpointPointer | None:
     """Parse a checkpoint pointer of any thread; return `None` if it is invalid."""
-    match pointer.split(":") if isinstance(pointer, str) else ():
+    match pointer.split(":"):
         case (thread, archive, turn, released) if turn.isdecimal() and released.isdecimal():
             return CheckpointPointer(thread, archive, int(turn), int(released))
         case (thread, turn) if turn.isdecimal():
@@ -179,7 +180,7 @@ def thread_name(config: RunnableConfig, state: Any) -> str | None:  # noqa: ANN4
     thread = config.get("configurable", {}).get("thread_id")
     parent_step = _parent_step(config)
     escaped_id = "" if thread is None else escape_thread_id(str(thread))
-    if thread is not None and not is_node(config):
+    if thread is not None and not (parent_step and is_node(config)):
         return f"{escaped_id}{SUBAGENT_SEPARATOR}{parent_step}" if parent_step else escaped_id
     if not state["messages"]:
         return None
@@ -218,7 +219,9 @@ def is_node(config: RunnableConfig) -> bool:
     subagent that a tool calls is no node, nor is one with its own checkpoints
     (`checkpointer=True`), which has no id of a step.
     """
-    steps = [step.partition(":")[0] for step in _parent_step(config).split("|") if ":" in step]
+    if not (parent_step := _parent_step(config)):
+        return False
+    steps = [step.partition(":")[0] for step in parent_step.split("|") if ":" in step]
     return bool(steps) and steps[-1] != _TOOLS
 
 
@@ -392,6 +395,8 @@ class OpenThread:
     """The last seen pending summary of its compaction."""
     extent: Extent | None = None
     """The sizes of the thread as they were read when it was acquired; `None` after `sync`."""
+    overhead: Overhead | None = None
+    """The overhead of its last request, which the window counts."""
     target: tuple[KnownModel, Mapping[str, Any], TargetModel] | None = None
     """The last target model, with the model and the settings that it follows from."""
 
@@ -407,10 +412,10 @@ class OpenThread:
         identity, released = session.archive.identity, session.page.released
         return write_pointer(session.key, session.number, archive=identity, released=released)
 
-    def refers(self, policy: ContextPolicy) -> bool:
+    def refers(self, *, edits_on_server: bool) -> bool:
         """Return whether a request of the thread has references, or needs the tool without one."""
         window = self.session.engine.window
-        if window.fold is not None or window.rewrites or policy.edits_on_server:
+        if window.fold is not None or window.rewrites or edits_on_server:
             return True
         entries = window.entries.values()
         return self.last_check.refers or any(map(attrgetter("is_fetched"), entries))
@@ -421,7 +426,9 @@ class OpenThread:
 
     def set_overhead(self, overhead: Overhead) -> None:
         """Count the overhead tokens of a request, with what other middleware added before."""
-        window = self.session.engine.window
+        if overhead is self.overhead:
+            return
+        self.overhead, window = overhead, self.session.engine.window
         window.set_overhead("system", overhead.system_tokens)
         window.set_overhead("tools", overhead.tools_tokens)
         window.set_overhead("added", self.added)
@@ -430,7 +437,7 @@ class OpenThread:
     def learn_overhead(self, sent_tokens: int) -> None:
         """Count from now on what other middleware added to a request of so many tokens."""
         window = self.session.engine.window
-        if sent_tokens:
+        if sent_tokens and sent_tokens != window.tokens:
             self.added = max(0, self.added + sent_tokens - window.tokens)
             window.set_overhead("added", self.added)
 
@@ -503,6 +510,10 @@ class SessionPool:
             token_counter=token_counter,
         )
         self.policy = as_policy(policy)
+        self.edits_on_server, self.allowed_share = (
+            self.policy.edits_on_server,
+            self.policy.allowed_share,
+        )
         self.state = as_kept_state(state)
         self.count: Counter = as_message_counter(token_counter)
         self.ceilings: dict[str, Ceilings] = {}

@@ -289,7 +289,9 @@ class Sending:
 
     def under(self, budget: Budget) -> Budget:
         """Lower a budget to the limits that the model accepts, in general and in this turn."""
-        return self.ceilings.under(self.sessions.ceilings.get(self.model, Ceilings()).under(budget))
+        if (learned := self.sessions.ceilings.get(self.model)) is not None:
+            budget = learned.under(budget)
+        return self.ceilings.under(budget) if self.refusals else budget
 
     def attempt(
         self,
@@ -530,10 +532,12 @@ class _Turn:
     limits: ModelLimits = field(init=False)
     count: Counter = field(init=False)
     priced: Priced = field(init=False)
+    tariff: Tariff = field(init=False)
+    """Prices of the model in use."""
     tools_for: tuple[bool, bool] = field(init=False)
     """Whether its tools are those of a request with references."""
     overhead: Overhead = field(init=False)
-    inserts: Inserts = field(init=False)
+    inserts: Inserts | None = field(init=False)
     open: OpenThread = field(init=False)
     target: TargetModel = field(init=False)
     sending: Sending = field(init=False)
@@ -556,6 +560,7 @@ class _Turn:
         self.limits = self.model.limits
         self.count = counter_for(self.sessions.count, self.limits.model)
         self.priced = self.sessions.price(self.model.provider, self.limits.model)
+        self.tariff = self.priced.tariff
         self.sending = Sending(self.sessions, self.limits.model, self.request.runtime)
         is_taken = self.model.takes_tools and self.limits.model not in self.sessions.toolless
         self.own = OwnTools.of(self.request, self.registered, policy, is_taken=is_taken)
@@ -563,7 +568,7 @@ class _Turn:
 
     def _set_tools(self) -> None:
         """Set the tools of the request, with ours if it has references, and count them."""
-        refers = self.open.refers(self.sessions.policy)
+        refers = self.open.refers(edits_on_server=self.sessions.edits_on_server)
         self.tools_for = refers, self.own.is_taken
         self.request = self.request.override(tools=self.own.sent(refers=refers))
         tools, later = self._lay_out_tools()
@@ -583,17 +588,6 @@ class _Turn:
         )
         self.request = self.request.override(tools=[*self.layout.bound])
         return self.layout.prefix, self.layout.later
-
-    @property
-    def tariff(self) -> Tariff:
-        """Prices of the model in use."""
-        return self.priced.tariff
-
-    @property
-    def _budget(self) -> Budget:
-        limits = self.limits
-        budget = self.sessions.budget(limits.window, limits.output, limits.model)
-        return self.sending.under(budget)
 
     def report_assumptions(self) -> None:
         """Report once the assumptions about a model: its window, and the prices if used."""
@@ -624,7 +618,9 @@ class _Turn:
         self.open = self.sending.open = self.sessions.open(self.run, self.limits.model)
         session, engine = self.open.session, self.open.session.engine
         self.sessions.sync(self.open, self.run)
-        engine.budget = self._budget
+        limits = self.limits
+        budget = self.sessions.budget(limits.window, limits.output, limits.model)
+        engine.budget = self.sending.under(budget)
         engine.speak_to(self.limits.model)
         engine.binds = (
             binds_thinking(self.limits.model) or self.limits.model in self.sessions.binding
@@ -640,7 +636,10 @@ class _Turn:
             engine.policy.tariff = self.tariff
         self._set_target()
         self._set_tools()
-        engine.window.set_inserts(self.inserts.read(), self.inserts.of_memory)
+        if self.inserts is not None:
+            engine.window.set_inserts(self.inserts.read(), self.inserts.of_memory)
+        elif engine.window.inserts:
+            engine.window.set_inserts({})
         self._leave_to_provider()
 
     def _set_target(self) -> None:
@@ -660,11 +659,11 @@ class _Turn:
 
     def _leave_to_provider(self) -> None:
         """Set whether we or the provider edit the next request; count the results last cleared."""
-        engine, uses = self.open.session.engine, 0
+        engine, uses, clears = self.open.session.engine, 0, self._provider_clears
         if isinstance(engine.policy, RentOrBuy):
-            engine.policy.provider_clears = self._provider_clears
+            engine.policy.provider_clears = clears
             engine.policy.provider_compacts = self._compaction_minimum()
-        if self._provider_clears:
+        if clears:
             uses, _ = cleared_uses(self.request.state["messages"])
         if uses or self.open.clearing.cleared:
             engine.window.settle()
@@ -775,7 +774,8 @@ class _Turn:
     def _view_with_tools(self, summarizer: Summarizer, *, is_cold: bool) -> Flow[list[Edit]]:
         """Make the view, with our tools if it has a reference; shrink it if they do not fit."""
         self.viewed, old_overhead = self._view(), self.overhead
-        if (self.open.refers(self.sessions.policy), self.own.is_taken) == self.tools_for:
+        refers = self.open.refers(edits_on_server=self.sessions.edits_on_server)
+        if (refers, self.own.is_taken) == self.tools_for:
             return []
         self._set_tools()
         if self.overhead == old_overhead:
@@ -808,7 +808,7 @@ class _Turn:
             unread=self._read_folded,
             cacheable=partial(self._cacheable, is_continued=False),
             account=self.open.session.page.account,
-            share=self.sessions.policy.allowed_share,
+            share=self.sessions.allowed_share,
         )
 
     def _read_folded(self, first: int, last: int) -> list[tuple[int, Message]]:
@@ -942,13 +942,15 @@ class _Turn:
         """Return the request with the view of the thread for the state's messages, checked."""
         engine, writer = self.open.session.engine, self.open.writer
         view = writer.write(engine.window.items, engine.window.rewrites)
-        render_pointer, reference_name = engine.planning_context().pointer, self.own.reference
+        reference_name = self.own.reference
         self.open.last_check.expect(
             writer.written,
-            lambda p: text_for_tool(render_pointer(p), reference_name),
+            lambda p: text_for_tool(engine.planning_context().pointer(p), reference_name),
             reference_name,
         )
-        original = self.inserts.without(self.request.messages)
+        original = self.request.messages
+        if self.inserts is not None:
+            original = self.inserts.without(original)
         messages = merge_changes(self.request.state["messages"], original, view)
         request = self.request.override(messages=messages)
         request = without_thinking(request) if writer.lacks_thinking else request
@@ -960,7 +962,8 @@ class _Turn:
     ) -> ModelRequest[Any]:
         if request.tools and not self.own.others and request.response_format is None:
             request = request.override(model=with_kept_settings(request.model))
-        recall = self.own.recall if self.open.refers(self.sessions.policy) else None
+        refers = self.open.refers(edits_on_server=self.sessions.edits_on_server)
+        recall = self.own.recall if refers else None
         self.open.last_check.alternates = self.limits.model in self.sessions.alternating
         marks = None
         if self.sessions.policy.prompt_caching and self.target.client != "other":
@@ -986,7 +989,8 @@ class _Turn:
         if self.run.keeps_state:
             session.check_exists()
         session.is_running = True
-        self.inserts.sent({*session.engine.window.insert_positions}, self.sessions)
+        if self.inserts is not None:
+            self.inserts.sent({*session.engine.window.insert_positions}, self.sessions)
         self.sessions.put_back(self.open)
         update: dict[str, Any] = {}
         if mark := self.open.mark:

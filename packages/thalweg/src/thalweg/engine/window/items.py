@@ -227,7 +227,9 @@ def sendable_message(message: Message, entry: Entry, *, is_result: bool) -> Mess
             return as_note(message, use)
         has_same_id = message.answers == use.id
         return message if has_same_id else replace(message, answers=use.id, origin=None)
-    if any(use.id != call.id for use, call in zip(entry.uses, message.calls, strict=True)):
+    if entry.uses and any(
+        use.id != call.id for use, call in zip(entry.uses, message.calls, strict=True)
+    ):
         parts = with_ids(message.parts, [use.id for use in entry.uses])
         message = replace(message, parts=parts, origin=None)
     return message

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, count
-from operator import is_not
+from operator import attrgetter, is_not, neg
 from typing import Literal
 
 from thalweg.engine.edits import Edit, Fold, Pin, Rewrite, Strip, Unpin
@@ -34,6 +34,7 @@ from thalweg.engine.window.items import (
 
 OverheadSection = Literal["system", "tools", "memory", "skills", "added"]
 """Sections of a request's overhead, in the order they are sent."""
+_COUNTS = attrgetter("tokens", "size_bytes", "media", "media_tokens", "slack")
 MAX_QUOTED_TOKENS = 1_600
 """Most tokens that a structured summary usually quotes of a request (`LEVELS`)."""
 
@@ -184,46 +185,46 @@ class Window:
             self._pop()
         return taken
 
-    def _laid_out_turn(self, entries: Sequence[Entry]) -> Iterator[WindowItem]:
-        """Yield the items of one turn; the first message after system prompts must be a user's."""
-        turn_items = list(self._turn(entries))
+    def _laid_out_turn(self, entries: Sequence[Entry]) -> list[WindowItem]:
+        """Return the items of one turn; the first message after system prompts must be a user's."""
+        turn_items = self._turn(entries) if entries else []
+        if self.items and self.items[-1].message.role != "system":
+            return turn_items
         has_started = any(item.message.role != "system" for item in self.items)
         first = next((item for item in turn_items if item.message.role != "system"), None)
         if not has_started and (first is None or first.message.role != "user"):
-            yield self._added_item(Message("user", (Text(BEGINS),), kind="injected"))
-        yield from turn_items
+            begin = self._added_item(Message("user", (Text(BEGINS),), kind="injected"))
+            return [begin, *turn_items]
+        return turn_items
 
-    def _turn(self, entries: Sequence[Entry]) -> Iterator[WindowItem]:
-        """Yield an assistant message, the results of its calls, then the rest."""
-        if not entries:
-            return
-        first = entries[0]
+    def _turn(self, entries: Sequence[Entry]) -> list[WindowItem]:
+        """Return an assistant message, the results of its calls, then the rest."""
+        first, items = entries[0], list[WindowItem]()
         has_answer = first.message.role == "assistant" and not self._is_silent(first)
         uses = first.uses if has_answer else ()
-        ids = {use.id for use in uses}
-        results = {e.answers.id: e for e in entries if e.answers and e.answers.id in ids}
+        results: dict[str, Entry | None] = dict.fromkeys(map(attrgetter("id"), uses))
+        for entry in entries if uses else ():
+            if entry.answers and entry.answers.id in results:
+                results[entry.answers.id] = entry
         if has_answer:
-            yield self._item(first)
+            items.append(self._item(first))
         for use in uses:
-            if use.id in results:
-                yield self._item(results[use.id], opens=False)
+            if result := results[use.id]:
+                items.append(self._item(result, opens=False))
             else:
-                yield self._added_item(placeholder(use), opens=False)
+                items.append(self._added_item(placeholder(use), opens=False))
         is_only_answer = has_answer and not uses
         for entry in entries[1:] if first.message.role == "assistant" else entries:
-            if (entry.answers and entry.answers.id in ids) or self._is_silent(entry):
+            if (entry.answers and entry.answers.id in results) or self._is_silent(entry):
                 continue
             is_only_answer = False
-            yield from self._with_insert(entry)
+            insert = self.inserts.get(entry.message.uid) if entry.is_request else None
+            if insert is not None:  # no cut separates the two
+                items.append(replace(insert, position=entry.position))
+            items.append(self._item(entry, opens=insert is None))
         if is_only_answer:
-            yield self._added_item(CONTINUE_PROMPT, opens=False)
-
-    def _with_insert(self, entry: Entry) -> Iterator[WindowItem]:
-        """Yield a message after its insert; no cut separates the two."""
-        insert = self.inserts.get(entry.message.uid) if entry.is_request else None
-        if insert is not None:
-            yield replace(insert, position=entry.position)
-        yield self._item(entry, opens=insert is None)
+            items.append(self._added_item(CONTINUE_PROMPT, opens=False))
+        return items
 
     def _split_turns(self, positions: Iterable[int]) -> Iterator[list[Entry]]:
         """Split entries at assistant messages."""
@@ -249,24 +250,20 @@ class Window:
         )
 
     def _item(self, entry: Entry, section: str = "history", *, opens: bool = True) -> WindowItem:
-        message = self._shown_message(entry, is_result=not opens)
-        position = entry.position
+        message, position = entry.message, entry.position
+        if edit := self.rewrites.get(position):
+            message = replace(message, parts=edit.parts, origin=None)
+        if position in self.stripped:
+            message = replace(message, parts=without_signed(message.parts), origin=None)
+        if self.fold and position <= self.fold.last and has_compaction(message):
+            message = without_compactions(message)  # it would hide the summary
+        message = sendable_message(message, entry, is_result=not opens)
         if message is not entry.message:
             return measured_item(
                 message, self.count, self.model, position=position, section=section, opens=opens
             )
         counts, media = (entry.tokens, entry.size_bytes, entry.media), entry.media_tokens
         return WindowItem(message, position, *counts, section, opens, media, entry.slack)
-
-    def _shown_message(self, entry: Entry, *, is_result: bool) -> Message:
-        message = entry.message
-        if edit := self.rewrites.get(entry.position):
-            message = replace(message, parts=edit.parts, origin=None)
-        if entry.position in self.stripped:
-            message = replace(message, parts=without_signed(message.parts), origin=None)
-        if self.fold and entry.position <= self.fold.last and has_compaction(message):
-            message = without_compactions(message)  # it would hide the summary
-        return sendable_message(message, entry, is_result=is_result)
 
     def _added_item(self, message: Message, *, opens: bool = True) -> WindowItem:
         return measured_item(message, self.count, opens=opens)
@@ -279,25 +276,15 @@ class Window:
         entry = self.entries.get(item.position)
         quoted = min(entry.tokens, MAX_QUOTED_TOKENS) if entry and entry.is_request else 0
         self._quoted_sums.append(self._quoted_sums[-1] + quoted)
-        self._add_to_ledger(item, 1)
+        self.ledger.add(item.section, *_COUNTS(item))
 
     def _pop(self) -> None:
         item = self.items.pop()
         self._token_sums.pop()
         self._quoted_sums.pop()
-        self._add_to_ledger(item, -1)
+        self.ledger.add(item.section, *map(neg, _COUNTS(item)))
         if self._cut_indices and self._cut_indices[-1] == len(self.items):
             self._cut_indices.pop()
-
-    def _add_to_ledger(self, item: WindowItem, sign: int) -> None:
-        self.ledger.add(
-            item.section,
-            sign * item.tokens,
-            sign * item.size_bytes,
-            sign * item.media,
-            sign * item.media_tokens,
-            sign * item.slack,
-        )
 
     @property
     def tokens(self) -> int:

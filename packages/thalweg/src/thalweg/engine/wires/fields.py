@@ -136,7 +136,9 @@ class Fields:
     """
 
     def __init__(self, source: Mapping[str, Any], *without: str) -> None:
-        self.left = {name: value for name, value in source.items() if name not in without}
+        self.left = dict(source)
+        for name in without:
+            self.left.pop(name, None)
 
     def take(self, name: str, kind: type[_T]) -> _T | None:
         """Remove and return a field if it is of this type; else return `None`."""

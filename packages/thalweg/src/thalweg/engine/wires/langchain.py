@@ -5,6 +5,7 @@ are built, never when they are read.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from thalweg.engine.entries import (
@@ -418,6 +419,7 @@ def _role(kind: object, source: Mapping[str, Any]) -> Role | None:
     return _ROLES.get(name)
 
 
+@lru_cache(maxsize=64)
 def _short_type(kind: str) -> str:
     """Return the short type name used in every form: `AIMessageChunk` is `ai`."""
     return kind.removesuffix("Chunk").removesuffix("Message").lower()
@@ -428,8 +430,11 @@ def _parts(fields: Fields, line: int, notes: list[Note], *, is_from_model: bool)
     if artifact is not None and from_json(to_json(artifact)) != artifact:
         del fields.left["artifact"]
         notes.append(Note(line, "artifact", "an artifact that is not JSON is not converted"))
-    calls = [_call(call) for call in _objects(fields, "tool_calls")]
-    calls += [_call(call, is_invalid=True) for call in _objects(fields, "invalid_tool_calls")]
+    calls: list[ToolCall] = []
+    for name in ("tool_calls", "invalid_tool_calls"):
+        if name in fields.left:
+            is_invalid = name != "tool_calls"
+            calls += [_call(call, is_invalid=is_invalid) for call in _objects(fields, name)]
     content = fields.left.pop("content", None)
     thoughts: list[Part] = []
     kwargs = fields.left.get("additional_kwargs")
