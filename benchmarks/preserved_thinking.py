@@ -51,8 +51,8 @@ from thalweg.engine.entries import Message, Thinking
 from thalweg.engine.pricing.table import NAMED_TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.settings import ContextPolicy
-from thalweg.engine.window.binding import is_signed
 from thalweg.engine.window.budget import Budget
+from thalweg.engine.window.items import is_signed
 from thalweg.errors import ArchiveError, PinError
 from thalweg_recorder.replay.account import Account
 from thalweg_recorder.replay.harm import Harm

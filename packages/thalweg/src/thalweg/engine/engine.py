@@ -18,12 +18,11 @@ from thalweg.engine.window.binding import (
     Prefixes,
     ReasoningBinding,
     bond_before,
-    is_signed,
     plan_strip,
     unbound_positions,
 )
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.items import WindowItem, check
+from thalweg.engine.window.items import WindowItem, check, is_signed
 from thalweg.engine.window.reading import Reader
 from thalweg.engine.window.window import Window
 from thalweg.errors import PinError

@@ -20,6 +20,7 @@ from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import partial
 from itertools import product
+from operator import attrgetter
 from typing import Any, Literal, Self
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow
@@ -263,6 +264,7 @@ class TurnRecord:
         return released
 
 
+_ENDS = attrgetter("first", "last")
 _OMITTED = (0, 0), NO_COSTS
 """Values that a record omits, and those that are empty."""
 
@@ -283,9 +285,9 @@ def page_to_json(page: TurnRecord) -> str:
     plain["turn"] = plain.pop("calls", 0)  # its name in older versions
     if page.turns is not None:
         plain["turns"] = page.turns
-    plain["line"] = [[s.first, s.last] for s in page.line.spans]
-    plain["held"] = [[s.first, s.last] for s in page.held]
-    plain["edits"] = [edit_to_plain(edit) for edit in page.edits]
+    plain["line"] = [*map(_ENDS, page.line.spans)]
+    plain["held"] = [*map(_ENDS, page.held)]
+    plain["edits"] = [*map(edit_to_plain, page.edits)]
     if page.instead_of is not None:
         plain["instead_of"] = page.instead_of
     if page.repairs:

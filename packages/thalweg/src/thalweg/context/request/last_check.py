@@ -546,6 +546,8 @@ class LastCheck:
         Args:
             since: Those of messages at earlier positions were handed out before this process.
         """
+        if not self._pending_repairs:
+            return ()
         repairs = tuple(r for r in self._pending_repairs if not 0 <= r.position < since)
         self._taken_repairs.update(self._pending_repairs)
         self._pending_repairs = {}

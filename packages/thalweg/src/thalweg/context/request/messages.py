@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import compress, count, pairwise
+from itertools import compress, count, filterfalse, pairwise
 from operator import is_, is_not, ne, or_
 from typing import Any, Literal, assert_never
 
@@ -249,8 +249,8 @@ def adapt_message(
         case "tool":
             parts = _adapt_result(message, target, is_read_back=is_read_back)
         case "user" | "system":
-            parts = tuple(_without_cache_mark(part) for part in message.parts)
-            parts = parts if target.client.startswith("openai") else message.parts
+            is_openai = target.client.startswith("openai")
+            parts = tuple(map(_without_cache_mark, message.parts)) if is_openai else message.parts
         case _:
             assert_never(message.role)
     if parts is message.parts or (
@@ -345,14 +345,14 @@ def aside(message: Message, target: TargetModel, *, is_read_back: bool = False) 
     results, and so is a block of an unknown type: a message of the user was its first place.
 
     Args:
-        message: A message; others than results have none.
+        message: The result.
         target: The model, with its client.
         is_read_back: Whether it is a result of `recall`.
     """
     client = target.client
     return [
         adapt_media(part, client)
-        for part in (message.parts if message.role == "tool" else ())
+        for part in message.parts
         if isinstance(part, Media) and _is_sent_below(part, client, is_read_back=is_read_back)
     ]
 
@@ -580,18 +580,21 @@ class MessageWriter:
             sends_reasoning=sends_reasoning,
             is_read_back=is_read_back,
         )
-        media_below = tuple(aside(item.message, target, is_read_back=is_read_back))
-        tokens = max(0, item.tokens - sum(cost_of(one, target.model).tokens for one in media_below))
-        sources = () if message.origin is None else message.origin.raws
-        written = tuple(
-            WrittenMessage(
-                one,
-                item.position,
-                0 if index else tokens,
-                message if len(sources) == 1 and one is sources[0] else None,
+        tokens, origin = item.tokens, message.origin
+        media_below: tuple[Media, ...] = ()
+        if item.message.role == "tool":
+            media_below = tuple(aside(item.message, target, is_read_back=is_read_back))
+            tokens -= sum(cost_of(one, target.model).tokens for one in media_below)
+            tokens = max(0, tokens)
+        written: tuple[WrittenMessage, ...]
+        if origin and (origin.wire, origin.share, len(origin.raws)) == (WIRE, (0, 1), 1):
+            raw: Any = origin.raws[0]
+            written = (WrittenMessage(raw, item.position, tokens, message),)
+        else:
+            written = tuple(
+                WrittenMessage(one, item.position, 0 if index else tokens)
+                for index, one in enumerate(_WIRE.write([message]))
             )
-            for index, one in enumerate(_WIRE.write([message]))
-        )
         return _SentItem(item, is_own, sends_reasoning, stays, written, media_below)
 
     def _is_read_back(self, item: WindowItem) -> bool:
@@ -651,7 +654,7 @@ def _place_system_messages(
 
 
 def _begins_with_reasoning(message: Message) -> bool:
-    first = next((part for part in message.parts if not is_compaction(part)), None)
+    first = next(filterfalse(is_compaction, message.parts), None)
     return isinstance(first, Thinking)
 
 

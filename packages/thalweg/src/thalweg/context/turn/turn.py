@@ -6,6 +6,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
@@ -70,7 +71,7 @@ from thalweg.context.turn.events import (
 from thalweg.context.turn.provider_editing import CLEAR_TOOL_USES, EDITING_FIELD, ProviderEdits
 from thalweg.context.turn.summaries import ReadFolded, Summarizer, SummaryJob, SummaryTask
 from thalweg.context.turn.threads import AgentRun, OpenThread, SessionPool
-from thalweg.engine.additions import with_instructions
+from thalweg.engine.additions import AdditionSize, with_instructions
 from thalweg.engine.compaction.model_summary import SummaryAccount
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.compaction.provider_edits import (
@@ -92,9 +93,9 @@ from thalweg.engine.tokens import (
     exact_counter,
     first_calibration,
 )
-from thalweg.engine.window.binding import binds_thinking, is_binding_refusal, is_signed
+from thalweg.engine.window.binding import binds_thinking, is_binding_refusal
 from thalweg.engine.window.budget import Budget
-from thalweg.engine.window.items import has_compaction, text_for_tool
+from thalweg.engine.window.items import has_compaction, is_signed, text_for_tool
 from thalweg.engine.window.rejected import REFUSED, plan_plain
 from thalweg.engine.wires.fields import unpack
 from thalweg.engine.wires.langchain import WIRE
@@ -854,7 +855,11 @@ class _Turn:
         self, edits: Sequence[Edit], summarizer: Summarizer, same: int, *, is_cold: bool
     ) -> None:
         session = self.open.session
-        listed = listed_additions(self.request, session.engine.window.insert_positions, self.count)
+        additions, system_tokens = tuple[AdditionSize, ...](), self.overhead.system_tokens
+        if system_tokens or self.inserts is not None:
+            positions = session.engine.window.insert_positions
+            listed = listed_additions(self.request, positions, self.count)
+            additions = tuple(with_instructions(listed, system_tokens))
         digests, attachments = self.open.attachments(self.overhead, self.tariff)
         system, tools, tariff = digests
         is_same_model = session.page.model == self.limits.model
@@ -877,7 +882,7 @@ class _Turn:
             note="; ".join(map(str, summarizer.faults))[:NOTE_CHARS],
             cleared=cleared_uses(self.request.state["messages"]),
             repairs=self.open.last_check.take(session.page.length if is_same_model else 0),
-            additions=tuple(with_instructions(listed, self.overhead.system_tokens)),
+            additions=additions,
         )
         session.enter(page, edits, attachments)
         if session.page.repairs:
@@ -897,7 +902,7 @@ class _Turn:
             self.tariff,
             tokens,
             cached=min(cached, tokens),
-            freed=sum(edit.freed for edit in edits),
+            freed=sum(map(attrgetter("freed"), edits)),
             limit=session.engine.budget.limit,
             answered=last.tokens if last is not None and is_new else 0,
         )

@@ -18,8 +18,7 @@ from thalweg.engine.compaction.rewrites import drop_reasoning
 from thalweg.engine.edits import Edit, Evict, Fold, Reason
 from thalweg.engine.entries import Action
 from thalweg.engine.pricing.tariff import Tariff
-from thalweg.engine.window.binding import is_signed
-from thalweg.engine.window.items import WindowItem
+from thalweg.engine.window.items import WindowItem, is_signed
 
 REASON: Reason = "re-reading it has cost as much as dropping it"
 RETURN_REASON: Reason = "reading it again has cost as much as keeping it"

@@ -18,8 +18,14 @@ from hashlib import blake2b
 from typing import Self
 
 from thalweg.engine.edits import Strip
-from thalweg.engine.entries import Entry, Media, Message, Opaque, Part, Text, Thinking, ToolCall
-from thalweg.engine.window.items import WindowItem, has_compaction, is_compaction
+from thalweg.engine.entries import Entry, Media, Message, Opaque, Text, Thinking, ToolCall
+from thalweg.engine.window.items import (
+    WindowItem,
+    has_compaction,
+    is_compaction,
+    is_signed,
+    is_signed_part,
+)
 from thalweg.engine.window.window import Window
 
 SOURCE = "platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks"
@@ -136,11 +142,6 @@ def bond_before(
     )
 
 
-def is_signed(message: Message) -> bool:
-    """Return whether a message shows signed reasoning."""
-    return message.role == "assistant" and any(map(_is_signed, message.parts))
-
-
 def reasoning_digest(message: Message) -> str:
     """Return a digest that identifies the signed reasoning of a message."""
     signed = [p.signature for p in message.parts if isinstance(p, Thinking) and p.signature]
@@ -200,18 +201,14 @@ def _last_reasoning_digest(messages: Sequence[Message]) -> str:
 def _is_unchanged(entry: Entry, item: WindowItem) -> bool:
     """Return whether nothing in the message itself changed before its reasoning."""
     shown, original = item.message.parts, entry.message.parts
-    last = max(k for k, part in enumerate(shown) if _is_signed(part))
+    last = max(k for k, part in enumerate(shown) if is_signed_part(part))
     return shown[: last + 1] == original[: last + 1]
 
 
 def _follows_compaction(message: Message) -> bool:
     """Return whether all signed reasoning of an answer follows a compaction in it."""
-    first = next(k for k, part in enumerate(message.parts) if _is_signed(part))
+    first = next(k for k, part in enumerate(message.parts) if is_signed_part(part))
     return any(map(is_compaction, message.parts[:first]))
-
-
-def _is_signed(part: Part) -> bool:
-    return isinstance(part, Thinking) and bool(part.signature)
 
 
 def _digest(content: bytes) -> bytes:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import filterfalse
 from operator import is_
 
 from thalweg.engine.compaction import texts
@@ -153,7 +154,17 @@ def as_note(message: Message, use: ToolUse | None) -> Message:
 
 def without_signed(parts: Sequence[Part]) -> tuple[Part, ...]:
     """Return parts without the reasoning that carries a signature."""
-    return tuple(p for p in parts if not (isinstance(p, Thinking) and p.signature))
+    return tuple(filterfalse(is_signed_part, parts))
+
+
+def is_signed(message: Message) -> bool:
+    """Return whether a message shows signed reasoning."""
+    return message.role == "assistant" and any(map(is_signed_part, message.parts))
+
+
+def is_signed_part(part: Part) -> bool:
+    """Return whether a part is signed reasoning."""
+    return isinstance(part, Thinking) and bool(part.signature)
 
 
 def is_compaction(part: Part) -> bool:
@@ -206,7 +217,7 @@ def without_prompts(items: Sequence[WindowItem]) -> Sequence[WindowItem]:
         if item.message is not CONTINUE_PROMPT
         or k + 1 == len(items)
         or items[k + 1].message.role != "assistant"
-        or any(isinstance(p, Thinking) and p.signature for p in items[k + 1].message.parts)
+        or is_signed(items[k + 1].message)
     ]
 
 

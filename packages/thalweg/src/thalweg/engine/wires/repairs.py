@@ -187,6 +187,15 @@ class ExchangeChecker:
             pointer: Returns how the model reads the message of an index in full; empty for a
                 message that is not in the log.
         """
+        first = exchange[0]
+        is_next = first.role == "user" or (
+            first.role == "assistant"
+            and self.started
+            and not (self.rules.alternates and self.answered)
+        )
+        if len(exchange) == 1 and is_next and _is_plain(first):
+            self.started, self.answered = True, first.role == "assistant"
+            return RepairedExchange((first,))
         self._defects, self._pointer = [], pointer
         repaired = [self._repair_single(message, k) for k, message in enumerate(exchange)]
         messages = tuple(self._paired_results(repaired))
