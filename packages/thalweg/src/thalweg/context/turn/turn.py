@@ -60,7 +60,6 @@ from thalweg.context.request.refusals import (
 from thalweg.context.turn.additions import Inserts, inserts_of, listed_additions
 from thalweg.context.turn.effects import Flow, Send
 from thalweg.context.turn.events import (
-    CustomStream,
     TurnReport,
     count_edits,
     emit_rejection,
@@ -94,7 +93,6 @@ from thalweg.engine.tokens import (
     first_calibration,
 )
 from thalweg.engine.window.binding import binds_thinking, is_binding_refusal
-from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import has_compaction, is_signed, text_for_tool
 from thalweg.engine.window.rejected import REFUSED, plan_plain
 from thalweg.engine.wires.fields import unpack
@@ -265,231 +263,6 @@ _TOOLLESS_LOG = (
 _LEARNED_LOG = "%s accepts less than assumed, %s from now on; it refused a request: %s"
 
 
-@dataclass(slots=True)
-class Sending:
-    """Sends the requests of one turn, and learns limits from refusals and answers."""
-
-    sessions: SessionPool
-    model: str
-    """The model that the requests are built for, as `provider:name`."""
-    runtime: CustomStream
-    """Where refusals are emitted."""
-    open: OpenThread = field(init=False)
-    """The thread; set when it is acquired."""
-    ceilings: Ceilings = field(default_factory=Ceilings)
-    """Limits that hold in this turn alone."""
-    refusals: list[SizeRefusal] = field(default_factory=list)
-    attempts: int = 0
-    tried: str = ""
-    """How the request was repaired after its content was refused; empty before."""
-    is_toolless: bool = False
-    """Whether tools were refused in this turn."""
-    rejected: str = ""
-    """The provider's words, if it refused the repaired request as well."""
-    _repairs: Sequence[Edit] = ()
-
-    def under(self, budget: Budget) -> Budget:
-        """Lower a budget to the limits that the model accepts, in general and in this turn."""
-        if (learned := self.sessions.ceilings.get(self.model)) is not None:
-            budget = learned.under(budget)
-        return self.ceilings.under(budget) if self.refusals else budget
-
-    def attempt(
-        self,
-        request: ModelRequest[Any],
-        overhead: Overhead,
-        *,
-        has_own_tools: bool = False,
-    ) -> Flow[ModelResponse[Any] | None]:
-        """Send a request.
-
-        Args:
-            request: The request.
-            overhead: Its system prompt and tools.
-            has_own_tools: Whether all of its tools are ours.
-
-        Returns:
-            `None` if it was refused. If it was too large, the thread's budget is lower now, to plan
-            with again; if its content was refused, see `take_repairs`.
-
-        Raises:
-            WindowExceededError: That was the last attempt.
-            RejectedRequestError: Its content was refused, and nothing can be changed, or the
-                repaired request was refused as well.
-        """
-        engine = self.open.session.engine
-        budget, window = engine.calibrated_budget, engine.window
-        limit = budget.limit + window.tokens - budget.tokens_to_fit(window.ledger)
-        guard = RequestGuard(engine.count, self.open.last_check, limit, engine.model, overhead)
-        self.attempts += 1
-        size = self.open.session.page.usage
-        metadata = {INPUT_TOKENS: size.input, CACHED_TOKENS: size.cached}
-        try:
-            response: ModelResponse[Any] = yield Send(request, (guard,), metadata=metadata)
-        except TooLarge:
-            self.open.learn_overhead(guard.tokens)
-            if self.attempts == ATTEMPTS:
-                raise self.exceeded() from None
-        except GraphBubbleUp:  # not an error: LangGraph's own way out of a step
-            raise
-        except Exception as error:
-            model = guard.model or self.model
-            if refuses_tools(error):  # the user's own tools are refused as they are without us
-                if self.is_toolless or not has_own_tools:
-                    raise
-                self._leave_out_tools(model, error)
-            elif not self._adapt(error, model):
-                raise
-        else:
-            self.open.learn_overhead(guard.tokens)
-            self._observe(response, guard)
-            return response
-        return None
-
-    def _leave_out_tools(self, model: str, error: Exception) -> None:
-        """Send no tools of ours to a model that takes none."""
-        self.is_toolless = True
-        self.sessions.toolless.add(model)
-        _log.warning(_TOOLLESS_LOG, model, str(error)[:200])
-
-    def _adapt(self, error: Exception, model: str) -> bool:
-        """Change the thread after a refusal; return whether another attempt makes sense."""
-        overflow = overflow_of(error)
-        if overflow is None:
-            rejection = rejection_of(error, model)
-            if rejection is not None:
-                self._repair(rejection, error)
-            return rejection is not None
-        self._shrink(overflow, model, str(error))
-        if self.attempts == ATTEMPTS:
-            raise self.exceeded() from error
-        return True
-
-    def _repair(self, rejection: Rejection, error: Exception) -> None:
-        """Plan the repair of a request whose content was refused; there is one in a turn."""
-        session, key = self.open.session, self.open.session.key
-        engine, turn = session.engine, session.page.turns
-        if is_binding_refusal(rejection.message) and rejection.model not in self.sessions.binding:
-            self.sessions.binding.add(rejection.model)
-            _log.warning(_BINDS_LOG, rejection.model, rejection.message[:200])
-        is_alternation = ALTERNATION.words.search(rejection.message) is not None
-        if is_alternation and rejection.model not in self.sessions.alternating:
-            self.sessions.alternating.add(rejection.model)
-            emit_rejection(key, turn, rejection, ALTERNATION, (), self.runtime)
-            return
-        cause_and_edits = None if self.tried else plan_repair(rejection, engine)
-        if cause_and_edits is None:
-            self.rejected = rejection.message
-            model, status, message = rejection.model, rejection.status, rejection.message
-            raise RejectedRequestError(model, status, message, self.tried, key.thread) from error
-        cause, self._repairs = cause_and_edits
-        self.tried = f"{count_edits(self._repairs)} ({cause.name})"
-        emit_rejection(key, turn, rejection, cause, self._repairs, self.runtime)
-
-    def take_repairs(self) -> Sequence[Edit]:
-        """Return the edits that the next request needs, and forget them."""
-        repairs, self._repairs = self._repairs, ()
-        return repairs
-
-    def _shrink(self, overflow: Overflow, model: str, message: str) -> None:
-        """Make the next request smaller, after a refusal by the provider or by our own check."""
-        engine = self.open.session.engine
-        calibration = self._calibrate(model, overflow.counted)
-        if calibration.factor > engine.calibration.factor:
-            engine.calibration = calibration  # until the thread is taken for the next turn
-        ledger = engine.window.ledger
-        size = RequestSize.of(ledger, calibration, overflow.counted)
-        earlier_refusals = len(self.refusals)
-        self.refusals.append(SizeRefusal(model, overflow, size, message))
-        budget = engine.budget
-        if model != self.model and overflow.limit:  # its answers are of its own size
-            output = min(budget.output, int(overflow.limit * ANSWER_SHARE))
-            budget = budget.model_copy(update={"max_output": output})
-        self.ceilings = self.ceilings.lowered(
-            overflow, ledger, budget, engine.calibration, earlier_refusals
-        )
-        engine.budget = self.ceilings.under(budget)
-
-    def _observe(self, response: ModelResponse[Any], guard: RequestGuard) -> None:
-        model, counted = guard.model or self.model, None
-        for message in response.result:
-            if isinstance(message, AIMessage):
-                answer = None if is_text_only(message) else parse_message(message)
-                self._record_answer(model, message, answer, guard)
-                is_compacted = answer is not None and has_compaction(answer)
-                if message.usage_metadata and not is_compacted:
-                    counted = message.usage_metadata["input_tokens"]
-        calibration = self._calibrate(model, counted)
-        engine = self.open.session.engine
-        old_ceilings = self.sessions.ceilings.get(model, Ceilings())
-        refusals = [refusal for refusal in self.refusals if refusal.model == model]
-        if not refusals and old_ceilings == Ceilings():
-            return
-        accepted = RequestSize.of(engine.window.ledger, calibration, counted)
-        new_ceilings = old_ceilings.learned(refusals, accepted, engine.budget.output)
-        if new_ceilings != old_ceilings:
-            self.sessions.ceilings[model] = new_ceilings
-        if refusals and new_ceilings != old_ceilings:
-            _log.warning(_LEARNED_LOG, model, _describe(new_ceilings), refusals[-1].message[:200])
-
-    def _record_answer(
-        self, model: str, message: AIMessage, answer: Message | None, guard: RequestGuard
-    ) -> None:
-        """Record in the thread the model of an answer, and the binding of its reasoning."""
-        session, bond = self.open.session, ""
-        if answer is not None and is_signed(answer):
-            bond = str(session.engine.bond(read_state(guard.behind)))
-        session.answers.came(GivenAnswer(message.id or "", model, bond))
-
-    def _calibrate(self, model: str, counted: int | None) -> Calibration:
-        session, engine = self.open.session, self.open.session.engine
-        calibration = session.calibrations.get(model) or first_calibration(model)
-        if counted:
-            ledger, (unseen, unseen_media) = engine.window.ledger, self.open.unseen
-            calibration = calibration.observe(
-                estimated=ledger.total - unseen,
-                reported=counted,
-                slack=ledger.slack,
-                media=ledger.media_tokens - unseen_media,
-            )
-            session.calibrations[model] = calibration
-            if model == self.model:
-                engine.calibration = calibration
-        return calibration
-
-    def exceeded(self, engine_error: WindowExceededError | None = None) -> WindowExceededError:
-        """Return the error that explains why nothing smaller can be sent.
-
-        Args:
-            engine_error: The error of the engine, which counts in our tokens.
-        """
-        engine = self.open.session.engine
-        as_provider_counts = engine.calibration.upper
-        sections = sorted(engine.window.ledger.tokens.items(), key=lambda pair: -pair[1])
-        parts = tuple(
-            f"{_SECTION_LABELS.get(name, name)} {as_provider_counts(tokens)} tokens"
-            for name, tokens in sections
-            if tokens
-        )
-        if not self.refusals:
-            if engine_error is not None and engine_error.unit != "tokens":
-                return WindowExceededError(
-                    engine_error.needed, engine_error.window, parts, engine_error.unit
-                )
-            needed = as_provider_counts(engine.window.tokens)
-            return WindowExceededError(needed, engine.budget.limit, parts, "tokens")
-        last = self.refusals[-1]
-        return RefusedError(
-            last.overflow.counted or last.size.tokens,
-            last.overflow.limit or engine.budget.limit,
-            parts,
-            "tokens",
-            kind=last.overflow.kind,
-            model=last.model,
-            message=last.message,
-        )
-
-
 def _describe(ceilings: Ceilings) -> str:
     limits = (
         (ceilings.window, "tokens with the answer"),
@@ -541,12 +314,22 @@ class _Turn:
     inserts: Inserts | None = field(init=False)
     open: OpenThread = field(init=False)
     target: TargetModel = field(init=False)
-    sending: Sending = field(init=False)
     layout: "ToolLayout | None" = None
     """Its tools, sorted, where tools are deferred."""
     pending: PendingSummaries = field(init=False)
     viewed: ModelRequest[Any] = field(init=False)
     """The request with the view of the thread, as the turn was entered."""
+    ceilings: Ceilings = field(default_factory=Ceilings)
+    """Limits that hold in this turn alone."""
+    refusals: list[SizeRefusal] = field(default_factory=list)
+    attempts: int = 0
+    tried: str = ""
+    """How the request was repaired after its content was refused; empty before."""
+    is_toolless: bool = False
+    """Whether tools were refused in this turn."""
+    rejected: str = ""
+    """The provider's words, if it refused the repaired request as well."""
+    _repairs: Sequence[Edit] = ()
 
     def __post_init__(self) -> None:
         policy = self.sessions.policy
@@ -562,7 +345,6 @@ class _Turn:
         self.count = counter_for(self.sessions.count, self.limits.model)
         self.priced = self.sessions.price(self.model.provider, self.limits.model)
         self.tariff = self.priced.tariff
-        self.sending = Sending(self.sessions, self.limits.model, self.request.runtime)
         is_taken = self.model.takes_tools and self.limits.model not in self.sessions.toolless
         self.own = OwnTools.of(self.request, self.registered, policy, is_taken=is_taken)
         self.inserts = inserts_of(self.request)
@@ -616,12 +398,14 @@ class _Turn:
                 return
 
     def _acquire_thread(self) -> None:
-        self.open = self.sending.open = self.sessions.open(self.run, self.limits.model)
+        self.open = self.sessions.open(self.run, self.limits.model)
         session, engine = self.open.session, self.open.session.engine
         self.sessions.sync(self.open, self.run)
         limits = self.limits
         budget = self.sessions.budget(limits.window, limits.output, limits.model)
-        engine.budget = self.sending.under(budget)
+        if (learned := self.sessions.ceilings.get(limits.model)) is not None:
+            budget = learned.under(budget)
+        engine.budget = self.ceilings.under(budget) if self.refusals else budget
         engine.speak_to(self.limits.model)
         engine.binds = (
             binds_thinking(self.limits.model) or self.limits.model in self.sessions.binding
@@ -770,7 +554,7 @@ class _Turn:
             return edits
         except WindowExceededError as error:
             self.open.session.write()
-            raise self.sending.exceeded(error) from error
+            raise self._exceeded(error) from error
 
     def _view_with_tools(self, summarizer: Summarizer, *, is_cold: bool) -> Flow[list[Edit]]:
         """Make the view, with our tools if it has a reference; shrink it if they do not fit."""
@@ -792,7 +576,7 @@ class _Turn:
         session = self.open.session
         messages = self.run.messages
         begins_run = bool(messages) and messages[-1].role == "user"
-        if not self.sending.tried and not (begins_run and session.last_rejection()):
+        if not self.tried and not (begins_run and session.last_rejection()):
             return ()
         return plan_plain(session.engine.planning_context())
 
@@ -916,11 +700,7 @@ class _Turn:
         """
         try:
             while True:
-                response = yield from self.sending.attempt(
-                    self._cacheable(self.viewed),
-                    self.overhead,
-                    has_own_tools=bool(self.viewed.tools) and not self.own.others,
-                )
+                response = yield from self._attempt()
                 if response is not None:
                     return response
                 yield from self._plan_again()
@@ -928,18 +708,199 @@ class _Turn:
             self._enter_run_end(is_cut=not isinstance(error, Exception))
             raise
 
+    def _attempt(self) -> Flow[ModelResponse[Any] | None]:
+        """Send the request.
+
+        Returns:
+            `None` if it was refused. If it was too large, the thread's budget is lower now, to plan
+            with again; if its content was refused, the next plan begins with its repairs.
+
+        Raises:
+            WindowExceededError: That was the last attempt.
+            RejectedRequestError: Its content was refused, and nothing can be changed, or the
+                repaired request was refused as well.
+        """
+        engine = self.open.session.engine
+        budget, window = engine.calibrated_budget, engine.window
+        limit = budget.limit + window.tokens - budget.tokens_to_fit(window.ledger)
+        guard = RequestGuard(engine.count, self.open.last_check, limit, engine.model, self.overhead)
+        self.attempts += 1
+        size = self.open.session.page.usage
+        metadata = {INPUT_TOKENS: size.input, CACHED_TOKENS: size.cached}
+        request = self._cacheable(self.viewed)
+        try:
+            response: ModelResponse[Any] = yield Send(request, (guard,), metadata=metadata)
+        except TooLarge:
+            self.open.learn_overhead(guard.tokens)
+            if self.attempts == ATTEMPTS:
+                raise self._exceeded() from None
+        except GraphBubbleUp:  # not an error: LangGraph's own way out of a step
+            raise
+        except Exception as error:
+            model = guard.model or self.limits.model
+            if refuses_tools(error):  # the user's own tools are refused as they are without us
+                if self.is_toolless or not self.viewed.tools or self.own.others:
+                    raise
+                self._leave_out_tools(model, error)
+            elif not self._adapt(error, model):
+                raise
+        else:
+            self.open.learn_overhead(guard.tokens)
+            self._observe(response, guard)
+            return response
+        return None
+
+    def _leave_out_tools(self, model: str, error: Exception) -> None:
+        """Send no tools of ours to a model that takes none."""
+        self.is_toolless = True
+        self.sessions.toolless.add(model)
+        _log.warning(_TOOLLESS_LOG, model, str(error)[:200])
+
+    def _adapt(self, error: Exception, model: str) -> bool:
+        """Change the thread after a refusal; return whether another attempt makes sense."""
+        overflow = overflow_of(error)
+        if overflow is None:
+            rejection = rejection_of(error, model)
+            if rejection is not None:
+                self._repair(rejection, error)
+            return rejection is not None
+        self._shrink(overflow, model, str(error))
+        if self.attempts == ATTEMPTS:
+            raise self._exceeded() from error
+        return True
+
+    def _repair(self, rejection: Rejection, error: Exception) -> None:
+        """Plan the repair of a request whose content was refused; there is one in a turn."""
+        session, key = self.open.session, self.open.session.key
+        engine, turn = session.engine, session.page.turns
+        if is_binding_refusal(rejection.message) and rejection.model not in self.sessions.binding:
+            self.sessions.binding.add(rejection.model)
+            _log.warning(_BINDS_LOG, rejection.model, rejection.message[:200])
+        is_alternation = ALTERNATION.words.search(rejection.message) is not None
+        if is_alternation and rejection.model not in self.sessions.alternating:
+            self.sessions.alternating.add(rejection.model)
+            emit_rejection(key, turn, rejection, ALTERNATION, (), self.request.runtime)
+            return
+        cause_and_edits = None if self.tried else plan_repair(rejection, engine)
+        if cause_and_edits is None:
+            self.rejected = rejection.message
+            model, status, message = rejection.model, rejection.status, rejection.message
+            raise RejectedRequestError(model, status, message, self.tried, key.thread) from error
+        cause, self._repairs = cause_and_edits
+        self.tried = f"{count_edits(self._repairs)} ({cause.name})"
+        emit_rejection(key, turn, rejection, cause, self._repairs, self.request.runtime)
+
+    def _shrink(self, overflow: Overflow, model: str, message: str) -> None:
+        """Make the next request smaller, after a refusal by the provider or by our own check."""
+        engine = self.open.session.engine
+        calibration = self._calibrate(model, overflow.counted)
+        if calibration.factor > engine.calibration.factor:
+            engine.calibration = calibration  # until the thread is taken for the next turn
+        ledger = engine.window.ledger
+        size = RequestSize.of(ledger, calibration, overflow.counted)
+        earlier_refusals = len(self.refusals)
+        self.refusals.append(SizeRefusal(model, overflow, size, message))
+        budget = engine.budget
+        if model != self.limits.model and overflow.limit:  # its answers are of its own size
+            output = min(budget.output, int(overflow.limit * ANSWER_SHARE))
+            budget = budget.model_copy(update={"max_output": output})
+        self.ceilings = self.ceilings.lowered(
+            overflow, ledger, budget, engine.calibration, earlier_refusals
+        )
+        engine.budget = self.ceilings.under(budget)
+
+    def _observe(self, response: ModelResponse[Any], guard: RequestGuard) -> None:
+        model, counted = guard.model or self.limits.model, None
+        for message in response.result:
+            if isinstance(message, AIMessage):
+                answer = None if is_text_only(message) else parse_message(message)
+                self._record_answer(model, message, answer, guard)
+                is_compacted = answer is not None and has_compaction(answer)
+                if message.usage_metadata and not is_compacted:
+                    counted = message.usage_metadata["input_tokens"]
+        calibration = self._calibrate(model, counted)
+        engine = self.open.session.engine
+        old_ceilings = self.sessions.ceilings.get(model, Ceilings())
+        refusals = [refusal for refusal in self.refusals if refusal.model == model]
+        if not refusals and old_ceilings == Ceilings():
+            return
+        accepted = RequestSize.of(engine.window.ledger, calibration, counted)
+        new_ceilings = old_ceilings.learned(refusals, accepted, engine.budget.output)
+        if new_ceilings != old_ceilings:
+            self.sessions.ceilings[model] = new_ceilings
+        if refusals and new_ceilings != old_ceilings:
+            _log.warning(_LEARNED_LOG, model, _describe(new_ceilings), refusals[-1].message[:200])
+
+    def _record_answer(
+        self, model: str, message: AIMessage, answer: Message | None, guard: RequestGuard
+    ) -> None:
+        """Record in the thread the model of an answer, and the binding of its reasoning."""
+        session, bond = self.open.session, ""
+        if answer is not None and is_signed(answer):
+            bond = str(session.engine.bond(read_state(guard.behind)))
+        session.answers.came(GivenAnswer(message.id or "", model, bond))
+
+    def _calibrate(self, model: str, counted: int | None) -> Calibration:
+        session, engine = self.open.session, self.open.session.engine
+        calibration = session.calibrations.get(model) or first_calibration(model)
+        if counted:
+            ledger, (unseen, unseen_media) = engine.window.ledger, self.open.unseen
+            calibration = calibration.observe(
+                estimated=ledger.total - unseen,
+                reported=counted,
+                slack=ledger.slack,
+                media=ledger.media_tokens - unseen_media,
+            )
+            session.calibrations[model] = calibration
+            if model == self.limits.model:
+                engine.calibration = calibration
+        return calibration
+
+    def _exceeded(self, engine_error: WindowExceededError | None = None) -> WindowExceededError:
+        """Return the error that explains why nothing smaller can be sent.
+
+        Args:
+            engine_error: The error of the engine, which counts in our tokens.
+        """
+        engine = self.open.session.engine
+        as_provider_counts = engine.calibration.upper
+        sections = sorted(engine.window.ledger.tokens.items(), key=lambda pair: -pair[1])
+        parts = tuple(
+            f"{_SECTION_LABELS.get(name, name)} {as_provider_counts(tokens)} tokens"
+            for name, tokens in sections
+            if tokens
+        )
+        if not self.refusals:
+            if engine_error is not None and engine_error.unit != "tokens":
+                return WindowExceededError(
+                    engine_error.needed, engine_error.window, parts, engine_error.unit
+                )
+            needed = as_provider_counts(engine.window.tokens)
+            return WindowExceededError(needed, engine.budget.limit, parts, "tokens")
+        last = self.refusals[-1]
+        return RefusedError(
+            last.overflow.counted or last.size.tokens,
+            last.overflow.limit or engine.budget.limit,
+            parts,
+            "tokens",
+            kind=last.overflow.kind,
+            model=last.model,
+            message=last.message,
+        )
+
     def _plan_again(self) -> Flow[None]:
         """Plan with the effects of a refusal; if another run came in between, from its result."""
-        self.own.is_taken = self.own.is_taken and not self.sending.is_toolless
+        self.own.is_taken = self.own.is_taken and not self.is_toolless
         self._set_target()
+        repairs, self._repairs = self._repairs, ()
         try:
-            yield from self._plan(repairs=self.sending.take_repairs())
+            yield from self._plan(repairs=repairs)
         except ConflictError:
             yield from self.prepare()
 
     def _enter_run_end(self, *, is_cut: bool) -> None:
         """Write to the journal that the run has ended, so that it does not count as active."""
-        repairs, rejected = self.open.last_check.take(0), self.sending.rejected
+        repairs, rejected = self.open.last_check.take(0), self.rejected
         with suppress(ThalwegError):
             self.open.session.enter_end(repairs=repairs, rejected=rejected, is_cut=is_cut)
 
