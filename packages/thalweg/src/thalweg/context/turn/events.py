@@ -72,15 +72,10 @@ class TurnReport:
     """Cost that the summaries of the thread may have so far."""
 
     @property
-    def edits(self) -> tuple[Edit, ...]:
-        """The decided edits."""
-        return self.page.edits
-
-    @property
     def reasons(self) -> tuple[str, ...]:
         """The reasons of the edits, each once; the thresholds that were met are named."""
         found: list[str] = []
-        for edit in self.edits:
+        for edit in self.page.edits:
             is_trigger = edit.reason == "a trigger of the policy"
             met = [one.describe() for one in self.thresholds] if is_trigger else []
             found += met or [edit.reason]
@@ -89,7 +84,7 @@ class TurnReport:
     @property
     def is_summary_lost(self) -> bool:
         """Whether a summary was asked for and none could be kept."""
-        folds = [edit for edit in self.edits if isinstance(edit, Fold)]
+        folds = [edit for edit in self.page.edits if isinstance(edit, Fold)]
         failed = any(not fault.is_line for fault in self.faults)
         return failed and all(fold.summary is None for fold in folds)
 
@@ -103,21 +98,26 @@ class TurnReport:
         """The expected cost and savings; the actual ones are in the journal."""
         page = self.page
         summary_cost = units_of(page.spent, self.tariff) if page.spent else 0.0
-        change = combined_change(page.calls, self.edits, summary_cost)
+        change = combined_change(page.calls, self.page.edits, summary_cost)
         return change.forecast or foresee(charged_request(page, self.tariff), change, self.last)
 
 
 def emit_turn(report: TurnReport, runtime: CustomStream) -> None:
     """Emit the event of a turn with edits."""
     event = event_of(report)
-    runtime.stream_writer(event)
-    _log.info("%s", sentence(report), extra={"thalweg": event})
+    _emit(event, runtime, logging.INFO, sentence(report))
     if _log.isEnabledFor(logging.DEBUG):
         for line in lines(report):
             _log.debug("%s", line)
     if report.faults:
         level = logging.WARNING if report.is_summary_lost else logging.INFO
         _log.log(level, "thread %s: %s", report.key.thread, event["note"])
+
+
+def _emit(event: dict[str, Any], runtime: CustomStream, level: int, sentence: str) -> None:
+    """Write an event to the custom stream, the log and the trace."""
+    runtime.stream_writer(event)
+    _log.log(level, "%s", sentence, extra={"thalweg": event})
     trace(event)
 
 
@@ -132,19 +132,8 @@ def report_assumptions(limits: ModelLimits, priced: Priced | None, runtime: Cust
     if limits.source == "default":
         _log.warning("%s", limits.note)
     if priced is not None and priced.note:
-        _emit_prices(priced, limits.model, runtime)
-
-
-def _emit_prices(priced: Priced, model: str, runtime: CustomStream) -> None:
-    event = {
-        "type": PRICES_EVENT,
-        "model": model,
-        "tariff": priced.tariff.name,
-        "note": priced.note,
-    }
-    runtime.stream_writer(event)
-    _log.warning("%s", priced.note, extra={"thalweg": event})
-    trace(event)
+        event = {"type": PRICES_EVENT, "model": limits.model, "tariff": priced.tariff.name}
+        _emit({**event, "note": priced.note}, runtime, logging.WARNING, priced.note)
 
 
 def emit_repairs(key: ThreadKey, page: TurnRecord, runtime: CustomStream) -> None:
@@ -156,13 +145,9 @@ def emit_repairs(key: ThreadKey, page: TurnRecord, runtime: CustomStream) -> Non
         "model": page.model,
         "repairs": [asdict(repair) for repair in page.repairs],
     }
-    runtime.stream_writer(event)
     reasons = "; ".join(dict.fromkeys(repair.reason for repair in page.repairs))
-    _log.info(_REPAIRED_LOG, key.thread, page.turns, reasons, extra={"thalweg": event})
-    trace(event)
-
-
-_REPAIRED_LOG = "thread %s, turn %d: the request was repaired: %s"
+    sentence = f"thread {key.thread}, turn {page.turns}: the request was repaired: {reasons}"
+    _emit(event, runtime, logging.INFO, sentence)
 
 
 def emit_rejection(
@@ -184,23 +169,15 @@ def emit_rejection(
         "cause": cause.name,
         "edits": [_plain_edit(edit) for edit in edits],
     }
-    runtime.stream_writer(event)
-    model, message = rejection.model, event["said"]
-    _log.warning(
-        _REJECTED_LOG,
-        key.thread,
-        model,
-        cause.name,
-        count_edits(edits),
-        message,
-        extra={"thalweg": event},
+    sentence = (
+        f"thread {key.thread}: {rejection.model} refused the request ({cause.name}); retrying with "
+        f"{count_edits(edits)}; its message: {event['said']}"
     )
-    trace(event)
+    _emit(event, runtime, logging.WARNING, sentence)
 
 
 MESSAGE_CHARS = 300
 """Most characters of a provider's words in an event."""
-_REJECTED_LOG = "thread %s: %s refused the request (%s); retrying with %s; its message: %s"
 
 
 def count_edits(edits: Sequence[Edit]) -> str:
@@ -225,7 +202,7 @@ def event_of(report: TurnReport) -> dict[str, Any]:
         "model": page.model,
         "trigger": list(report.reasons),
         "thresholds": [one.model_dump() for one in report.thresholds],
-        "edits": [_plain_edit(edit) for edit in report.edits],
+        "edits": [_plain_edit(edit) for edit in report.page.edits],
         "tokens_before": report.before,
         "tokens_after": report.after,
         "tokens_rewritten": report.rewritten,
@@ -280,7 +257,7 @@ def _kind(edit: Edit) -> str:
 
 def sentence(report: TurnReport) -> str:
     """Return a decision as one line for a person."""
-    edit_counts, reasons = count_edits(report.edits), "; ".join(report.reasons)
+    edit_counts, reasons = count_edits(report.page.edits), "; ".join(report.reasons)
     return (
         f"thread {report.key.thread}, turn {report.page.turns}: {report.before} -> {report.after} "
         f"tokens of {report.page.limit} ({edit_counts}): {reasons}"
@@ -307,11 +284,11 @@ def lines(report: TurnReport) -> Iterator[str]:
     yield f"[ContextMiddleware] Token count: {report.before} / {window} ({share})"
     for reason in report.reasons:
         yield f"[ContextMiddleware] Trigger: {reason}"
-    if any(isinstance(edit, Fold) for edit in report.edits):
+    if any(isinstance(edit, Fold) for edit in report.page.edits):
         kept = report.messages - 1  # and the record
         summarized = report.messages_before - kept
         yield f"[ContextMiddleware] Summarizing {summarized} messages, keeping last {kept}"
-    for edit in report.edits:
+    for edit in report.page.edits:
         yield (
             f"[ContextMiddleware] {type(edit).__name__} of {_edit_place(edit)}: "
             f"{edit.tokens_before} -> {edit.tokens_after} tokens"
