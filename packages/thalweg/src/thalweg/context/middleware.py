@@ -156,7 +156,8 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         token_counter: TokenCounter | None = None,
     ) -> None:
         super().__init__()
-        self._sessions = SessionPool(
+        self._make_sessions = partial(
+            SessionPool,
             policy,
             archive=archive,
             owner=owner,
@@ -164,6 +165,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
             state=state,
             token_counter=token_counter,
         )
+        self._sessions = self._make_sessions()
         self.tools = _tools(self._sessions) if self._sessions.policy.has_tools else []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -172,7 +174,7 @@ class ContextMiddleware(AgentMiddleware[ContextState, Any, Any]):
         An archive that was passed is shared.
         """
         copied = memo[id(self)] = copy(self)
-        sessions = self._sessions.renewed()
+        sessions = self._make_sessions()
         vars(copied).update(_sessions=sessions, tools=_tools(sessions) if self.tools else [])
         return copied
 

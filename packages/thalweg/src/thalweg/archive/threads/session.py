@@ -594,7 +594,9 @@ class ThreadSession:
         leaving = set() if newest is None else self.readded
         kept = {p: m for p, m in held.items() if p in self.line and p not in leaving}
         if newest is not None and len(kept) > newest + spare:
-            first = _last_request([*kept.values()], len(kept) - newest)
+            messages = [*kept.values()]
+            before = range(len(kept) - newest, -1, -1)
+            first = next((index for index in before if messages[index].is_request), 0)
             kept = dict(islice(kept.items(), first, None))
         self._hold_all([*kept], [*kept.values()])
         return [message.uid for position, message in held.items() if position not in kept]
@@ -657,11 +659,6 @@ class ThreadSession:
             rejected=rejected, is_cut=is_cut,
         )  # fmt: skip
         self.enter(ended, ())
-
-
-def _last_request(held: Sequence[Message], last_index: int) -> int:
-    """Return the index of the newest request up to an index; 0 if there is none."""
-    return next((index for index in range(last_index, -1, -1) if held[index].is_request), 0)
 
 
 _DAMAGED_RECORD = "thread %r: %s; it continues from the turn before"

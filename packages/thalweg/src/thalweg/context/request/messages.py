@@ -253,21 +253,14 @@ def adapt_message(
             parts = tuple(map(_without_cache_mark, message.parts)) if is_openai else message.parts
         case _:
             assert_never(message.role)
-    if parts is message.parts or (
-        parts == message.parts and not _has_foreign_fields(message, is_own_answer=is_own_answer)
-    ):
+    is_foreign = message.role == "assistant" and not is_own_answer
+    has_foreign_fields = is_foreign and "additional_kwargs" in message.extra
+    if parts is message.parts or (parts == message.parts and not has_foreign_fields):
         return message
-    if message.role != "assistant" or is_own_answer:
+    if not is_foreign:
         return replace(message, parts=parts, origin=None)
     uid = "" if message.uid.startswith("msg_") else message.uid
     return replace(message, parts=parts, origin=None, extra="", uid=uid)
-
-
-def _has_foreign_fields(message: Message, *, is_own_answer: bool) -> bool:
-    """Return whether another model's message has provider's fields in addition to its content."""
-    return (
-        message.role == "assistant" and not is_own_answer and "additional_kwargs" in message.extra
-    )
 
 
 def _adapt_answer(

@@ -142,7 +142,7 @@ def takes_tools(model: BaseChatModel, *, ignores_profile: bool = False) -> bool:
     Its class must bind tools, as the base class only raises. A model that is chosen when it is
     called may bind tools.
     """
-    if not ignores_profile and profile_of(model).get("tool_calling") is False:
+    if not ignores_profile and profile_in(tuple(layers(model))).get("tool_calling") is False:
         return False
     *_, innermost = _bound_models(model)
     bind = getattr(type(innermost), "bind_tools", None)
@@ -341,11 +341,6 @@ def profile_in(objects: tuple[object, ...]) -> Mapping[str, object]:
         if isinstance(profile, Mapping) and profile:
             return profile
     return {}
-
-
-def profile_of(model: "BaseChatModel") -> Mapping[str, object]:
-    """Return LangChain's profile of a chat model; empty if it has none."""
-    return profile_in(tuple(layers(model)))
 
 
 @once_per_model

@@ -49,6 +49,8 @@ def parts_of(request: ModelRequest[Any]) -> Sequence[Addition]:
 
 _INSERTS_KEY = "thalweg_inserts"
 """Key in the state of a request, which is not stored, to pass them on."""
+_NOT_SAID = {SOURCE_KEY: "thalweg"}
+"""Marks a message that is not the user's."""
 
 
 @dataclass(slots=True)
@@ -70,7 +72,8 @@ class Inserts:
         for addition in self.additions:
             texts.setdefault(addition.before, []).append(addition.text)
         self.messages = {
-            uid: _insert_message(uid, "\n\n".join(parts)) for uid, parts in texts.items()
+            uid: HumanMessage("\n\n".join(parts), id=f"before-{uid}", additional_kwargs=_NOT_SAID)
+            for uid, parts in texts.items()
         }
 
     def read(self) -> dict[str, Message]:
@@ -94,11 +97,6 @@ class Inserts:
         self.shown, self.sessions = shown, sessions
         if self.outer is not None:
             self.outer.sent(shown, sessions)
-
-
-def _insert_message(uid: str, text: str) -> HumanMessage:
-    """Return the message to insert before another; it is not marked as the user's."""
-    return HumanMessage(text, id=f"before-{uid}", additional_kwargs={SOURCE_KEY: "thalweg"})
 
 
 def with_inserts(

@@ -194,11 +194,6 @@ def thread_name(config: RunnableConfig, state: Any) -> str | None:  # noqa: ANN4
     return f"{escaped_id}{SUBAGENT_SEPARATOR}{'|'.join(steps)}:{_message_digest(first)}"
 
 
-def is_anonymous(key: ThreadKey) -> bool:
-    """Return whether a thread has no id: the caller passes its messages to every run."""
-    return key.thread.startswith(SUBAGENT_SEPARATOR)
-
-
 def child_name(config: RunnableConfig) -> str | None:
     """Name the thread of a subagent that the tool call of this config runs; see `thread_name`.
 
@@ -500,20 +495,9 @@ class SessionPool:
         state: KeptState,
         token_counter: TokenCounter | None = None,
     ) -> None:
-        self._make_renewed = partial(
-            SessionPool,
-            policy,
-            archive=archive,
-            owner=owner,
-            summarizer=summarizer,
-            state=state,
-            token_counter=token_counter,
-        )
         self.policy = as_policy(policy)
-        self.edits_on_server, self.allowed_share = (
-            self.policy.edits_on_server,
-            self.policy.allowed_share,
-        )
+        self.edits_on_server = self.policy.edits_on_server
+        self.allowed_share = self.policy.allowed_share
         self.state = as_kept_state(state)
         self.count: Counter = as_message_counter(token_counter)
         self.ceilings: dict[str, Ceilings] = {}
@@ -543,10 +527,6 @@ class SessionPool:
         self._open: OrderedDict[tuple[ThreadKey, int], OpenThread] = OrderedDict()
         self._parsed_states: OrderedDict[ThreadKey, ParsedMessages] = OrderedDict()
         self._lock = Lock()
-
-    def renewed(self) -> "SessionPool":
-        """Return a new pool of the same settings; an archive that was passed is shared."""
-        return self._make_renewed()
 
     @property
     def archive(self) -> Archive:
@@ -764,7 +744,8 @@ class SessionPool:
             self._open[session.key, session.number] = opened
             while len(self._open) > OPEN_THREADS:
                 (key, _), evicted = self._open.popitem(last=False)
-                is_last = is_anonymous(key) and all(other != key for other, _ in self._open)
+                has_id = not key.thread.startswith(SUBAGENT_SEPARATOR)
+                is_last = not has_id and all(other != key for other, _ in self._open)
                 if is_last and evicted.session.archive is self._archives.get(MEMORY):
                     evicted.session.archive.delete(key)  # its caller has all of it
 

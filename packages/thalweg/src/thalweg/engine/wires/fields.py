@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import Any, NoReturn, TypeVar, assert_never
 
 from thalweg.engine.entries import Media, Message, Opaque, Origin, Part, Text, Thinking, ToolCall
@@ -399,16 +400,11 @@ def _shared_count(messages: Sequence[Message], index: int, wire: str) -> int:
         (origin := message.origin) is not None
         and origin.wire == wire
         and origin.share == (k, count)
-        and _are_same_objects(origin.raws, first.raws)
+        and len(origin.raws) == len(first.raws)
+        and all(map(is_, origin.raws, first.raws))
         for k, message in enumerate(group)
     )
     return count if is_complete else 0
-
-
-def _are_same_objects(first: tuple[object, ...], second: tuple[object, ...]) -> bool:
-    return first is second or (
-        len(first) == len(second) and all(a is b for a, b in zip(first, second, strict=True))
-    )
 
 
 def with_origin(wire: str, raw: object, messages: Sequence[Message]) -> list[Message]:
