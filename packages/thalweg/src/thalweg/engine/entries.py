@@ -276,6 +276,7 @@ def message_from_json(text: str) -> Message:
         raise ValueError(msg) from error
 
 
+SKILL_FILE = "SKILL.md"
 RECALL = "recall"
 """The tool that reads removed content. Its results are already bounded."""
 Action = Literal["read", "write", "run", "search", "delegate", "plan", "other"]
@@ -330,9 +331,13 @@ class Entry:
     """Whether this is content of the thread that `recall` read back."""
     is_request: bool = field(init=False, compare=False)
     """Whether a person wrote this: not a tool, not the harness."""
+    may_be_skill: bool = field(init=False, compare=False)
+    """Whether it may hold a skill: a file of that name that was read, or the harness's message."""
 
     def __post_init__(self) -> None:
         use = self.answers
+        is_skill_file = use is not None and use.target.endswith(SKILL_FILE)
+        object.__setattr__(self, "may_be_skill", is_skill_file or self.message.kind == "injected")
         is_fetched = use is not None and (use.is_recall or use.name == RECALL)
         object.__setattr__(self, "is_fetched", is_fetched)
         object.__setattr__(self, "is_request", self.message.is_request)

@@ -97,8 +97,9 @@ class RequestGuard(BaseCallbackHandler):
             return  # a call that another middleware makes for itself
         self.behind = batch[last_known + 1 :]
         self.model = model_in(kwargs.get("metadata") or {}) or self.model
-        known = self._check.tokens
-        tokens = sum([known[id(m)] if id(m) in known else self._tokens(m) for m in batch])
+        found = map(self._check.known.get, map(id, batch))
+        pairs = zip(found, batch, strict=True)
+        tokens = sum([self._tokens(m) if known is None else known.tokens for known, m in pairs])
         self.tokens = tokens + count_tools(kwargs.get("invocation_params") or {}, self._count)
         if self.tokens > self._limit:
             raise TooLarge
@@ -502,12 +503,10 @@ class LastCheck:
     alternates: bool = False
     """Whether the model has refused two answers in a row."""
     _exchanges: _Exchanges = field(default_factory=lambda: _Exchanges(WireRules()))
-    tokens: dict[int, int] = field(default_factory=dict)
-    """The tokens of the messages of the thread, by identity."""
-    _shown: dict[int, WrittenMessage] = field(default_factory=dict)
+    known: dict[int, WrittenMessage] = field(default_factory=dict)
     """The messages of the thread, by identity."""
-    _shown_by_id: dict[str, WrittenMessage] = field(default_factory=dict)
-    """The same by the ids of messages: other middleware copies them."""
+    _known_by_id: dict[str, WrittenMessage] | None = None
+    """The same by the ids of messages, if needed: other middleware copies them."""
     _pointer: Callable[[int], str] = str
     _tool: str = RECALL
     """Name of the tool in a pointer."""
@@ -535,9 +534,7 @@ class LastCheck:
         """
         if tool != self._tool:  # what was repaired for the last request names another
             self._tool, self._exchanges = tool, _Exchanges(self._exchanges.rules)
-        self._shown = {id(one.message): one for one in shown}
-        self.tokens = {id(one.message): one.tokens for one in shown}
-        self._shown_by_id = {one.message.id: one for one in shown if one.message.id}
+        self.known, self._known_by_id = {id(one.message): one for one in shown}, None
         self._pointer = pointer
 
     def take(self, since: int) -> tuple[Repair, ...]:
@@ -581,10 +578,16 @@ class LastCheck:
 
     def shown(self, message: BaseMessage) -> WrittenMessage | None:
         """Return the message of the thread that a message is, or is a copy of."""
-        return self._shown.get(id(message)) or self._shown_by_id.get(message.id or "")
+        if (known := self.known.get(id(message))) or not message.id:
+            return known
+        if self._known_by_id is None:
+            self._known_by_id = {
+                one.message.id: one for one in self.known.values() if one.message.id
+            }
+        return self._known_by_id.get(message.id)
 
     def _parse(self, message: BaseMessage) -> Message:
-        shown = self._shown.get(id(message))
+        shown = self.known.get(id(message))
         return (shown and shown.parsed) or parse_message(message)
 
     def _pointer_text(self, message: BaseMessage) -> str:

@@ -201,16 +201,14 @@ def offer_clear(context: PlanningContext, costs: Costs, tail_tokens: int) -> Can
     """Offer to replace the large results before the tail by previews."""
     window = context.window
     cut, preview_tokens = window.cut_for_tail(tail_tokens), context.budget.cleared_result_tokens
+    skill_positions = kept_skill_positions(context, ())
     large_indices = [
         k
         for k in range(window.head, cut)
-        if window.items[k].tokens > 2 * preview_tokens and _is_clearable(context, window.items[k])
+        if window.items[k].tokens > 2 * preview_tokens
+        and window.items[k].position not in skill_positions
+        and _is_clearable(context, window.items[k])
     ]
-    if large_indices:
-        skill_positions = kept_skill_positions(context, ())
-        large_indices = [
-            k for k in large_indices if window.items[k].position not in skill_positions
-        ]
     positions = [window.items[k].position for k in large_indices]
     plan = partial(_clear_batches, positions=positions)
     if not positions:

@@ -15,7 +15,7 @@ from thalweg.engine.compaction.rewrites import (
     evict,
     has_long_arguments,
 )
-from thalweg.engine.compaction.skills import whole_skills
+from thalweg.engine.compaction.skills import MAY_BE_SKILL, whole_skills
 from thalweg.engine.edits import Evict, Fold, Reason, Rewrite
 from thalweg.engine.entries import Action, Entry
 from thalweg.engine.snapshot import Record, RemovedResult, with_summary
@@ -235,6 +235,8 @@ def kept_skill_positions(
         room: Tokens; by default the budget's.
     """
     entries = context.window.entries
+    if not any(map(MAY_BE_SKILL, entries.values())):
+        return set()
     room = context.budget.skills(context.fixed) if room is None else room
     kept_positions: set[int] = set()
     pages = whole_skills(entries.values(), context.window.rewrites)

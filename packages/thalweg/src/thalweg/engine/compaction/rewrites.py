@@ -156,11 +156,8 @@ def drop_reasoning(context: PlanningContext, after_position: int) -> Iterator[El
     for entry in context.window.entries.values():
         is_finished = latest is not None and after_position < entry.position < latest.position
         if is_finished and entry.thinking and not is_blank(entry.message):
-            if _is_edited(context, entry) or entry.position in context.window.stripped:
+            window = context.window
+            if entry.position in window.rewrites or entry.position in window.stripped:
                 continue
             parts = tuple(p for p in entry.message.parts if not isinstance(p, Thinking))
             yield Elide(**edit_fields(context, entry, parts, "reasoning of a finished tool loop"))
-
-
-def _is_edited(context: PlanningContext, entry: Entry) -> bool:
-    return entry.position in context.window.rewrites

@@ -10,11 +10,11 @@ import json
 import re
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
-from thalweg.engine.entries import Entry, ToolUse
+from thalweg.engine.entries import SKILL_FILE, Entry, ToolUse
 
-SKILL_FILE = "SKILL.md"
-
+MAY_BE_SKILL = attrgetter("may_be_skill")
 _SKILL_FENCE = re.compile(r'<skill name="([^"\n]{1,500})" path="([^"\n]{1,1000})">\n')
 
 
@@ -76,13 +76,7 @@ def whole_skills(
         rewrites: Positions of those that are shown in another form.
     """
     pages: dict[str, list[LoadedSkill]] = {}
-    possible = (
-        entry
-        for entry in entries
-        if (entry.answers and entry.answers.target.endswith(SKILL_FILE))
-        or entry.message.kind == "injected"
-    )
-    for skill in filter(None, map(loaded_skill, possible)):
+    for skill in filter(None, map(loaded_skill, filter(MAY_BE_SKILL, entries))):
         earlier_pages = [] if skill.begins else pages.get(skill.path, [])
         pages.pop(skill.path, None)
         pages[skill.path] = [*earlier_pages, skill]
