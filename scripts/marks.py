@@ -220,9 +220,9 @@ CEILINGS = {
     "code lines of thalweg_server": (16_147, 11_500),
     "code lines in all without strict_llm": (65_610, 59_500),
     "files in all packages": (625, 750),
-    "files visited by one turn": (37, 30),
-    "changes of file in one turn": (400, 300),
-    "calls of functions in one turn": (910, 600),  # from run to run 896 to 905: threads
+    "files visited by one turn": (33, 30),
+    "changes of file in one turn": (305, 300),
+    "calls of functions in one turn": (560, 560),  # from run to run up to 9 more: threads
 }
 """The ceiling of each mark, and its target."""
 OTHERS = ("examples", "benchmarks", "scripts")

@@ -385,10 +385,6 @@ def removed_tokens(context: PlanningContext) -> dict[Action, int]:
     return removed
 
 
-def _is_result_of(entry: Entry, action: Action) -> bool:
-    return entry.answers is not None and entry.answers.action == action
-
-
 def plan_return(context: PlanningContext, action: Action, reason: Reason) -> Iterator[Evict | Fold]:
     """Plan to show the removed results of an action again.
 
@@ -397,7 +393,8 @@ def plan_return(context: PlanningContext, action: Action, reason: Reason) -> Ite
     window, read_back, fold = context.window, context.read_back, context.window.fold
     for position, edit in window.rewrites.items():
         entry = window.entries[position]
-        if isinstance(edit, Evict) and edit.freed > 0 and _is_result_of(entry, action):
+        is_cleared = isinstance(edit, Evict) and edit.freed > 0
+        if is_cleared and entry.answers and entry.answers.action == action:
             yield Evict(**edit_fields(context, entry, entry.message.parts, reason))
     if fold is None or read_back is None:
         return
