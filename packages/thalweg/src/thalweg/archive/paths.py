@@ -21,7 +21,7 @@ def default_place() -> Path:
     return home() / "thalweg.db"
 
 
-def _existing_default() -> Path:
+def existing_default() -> Path:
     """Return the default path, or that of recorded sessions if the default has no archive."""
     place = default_place()
     if os.environ.get("THALWEG_HOME") or place.is_file():
@@ -96,7 +96,7 @@ def open_existing(url_or_path: str | PathLike[str] | None = None) -> Archive:
         ConfigError: There is none, or it cannot be opened.
         StorageError: Another process has locked it.
     """
-    address = fspath(url_or_path or _existing_default())
+    address = fspath(url_or_path or existing_default())
     if "://" not in address:
         if not Path(address).is_file():
             fix = "name one with --archive, or the folder of one with THALWEG_HOME"

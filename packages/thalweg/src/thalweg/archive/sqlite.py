@@ -60,8 +60,12 @@ class SqliteArchive(Archive):
         """Rewrite the file; return what may remain."""
         from thalweg.database.erasure import erase_file  # noqa: PLC0415 (seldom needed)
 
-        place = self._database.place
-        return "" if place == MEMORY else erase_file(Path(place), sys.maxsize)
+        if not self.outlives_process:
+            return ""
+        # The path that it was opened by may be relative to a folder that was left since.
+        with self._database.connection() as db:
+            _, _, file = db.execute("PRAGMA database_list").fetchone()
+        return erase_file(Path(file), sys.maxsize)
 
 
 _UNREFERENCED = (

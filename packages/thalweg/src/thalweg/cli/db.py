@@ -271,7 +271,7 @@ def _thread_ids(address: str, owner: str) -> list[str]:
     if "://" not in address and not has_component_tables(address, "archive"):
         return []
     with open_existing(address) as archive:
-        return sorted({caller_id(name) for name in archive.threads(owner)})
+        return sorted({caller_id(name) for name in archive.threads(owner)} - {""})
 
 
 def _delete_checkpoints(address: str, threads: Sequence[str]) -> tuple[str, ...]:

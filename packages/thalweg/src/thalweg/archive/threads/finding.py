@@ -95,14 +95,15 @@ def known_threads(archive: Archive, owner: str) -> list[ThreadOverview]:
 
 
 def find_thread(archive: Archive, owner: str, thread: str) -> ThreadKey:
-    """Return the key of an existing thread.
+    """Return the key of an existing thread, by its name in the archive or its caller's id.
 
     Raises:
         ArchiveError: The owner has no thread of this name.
     """
     threads = archive.threads(owner)
-    if thread in threads:
-        return ThreadKey(owner, thread)
+    for name in (thread, escape_thread_id(thread)):
+        if name in threads:
+            return ThreadKey(owner, name)
     similar = ", ".join(map(repr, get_close_matches(thread, threads, n=3, cutoff=0.5)))
     hint = f"near it: {similar}" if similar else "`thalweg thread list --owner NAME` shows them"
     problem = f"owner {owner!r} has no thread {thread!r}; {hint}"

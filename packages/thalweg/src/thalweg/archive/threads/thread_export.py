@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, assert_never, get_args
 
-from thalweg.archive import Archive, ThreadKey, default_place
+from thalweg.archive import Archive, ThreadKey
+from thalweg.archive.paths import existing_default
 from thalweg.archive.threads.contexts import TurnContext, context_at, next_context
 from thalweg.archive.threads.thread_history import history
 from thalweg.database.private_files import open_private
@@ -62,7 +63,7 @@ def write_to(place: Path, pieces: Iterable[str], *, archive: str | None) -> None
     Args:
         place: The file; an existing one is replaced.
         pieces: The text.
-        archive: Path of the archive, which must not be replaced.
+        archive: Path of the archive, which must not be replaced; as for `open_existing`.
 
     Raises:
         ConfigError: The file is the archive.
@@ -72,7 +73,7 @@ def write_to(place: Path, pieces: Iterable[str], *, archive: str | None) -> None
         with place.open("w", encoding="utf-8", errors="backslashreplace") as stream:
             stream.writelines(pieces)
         return
-    archive_path = Path(archive) if archive else default_place()
+    archive_path = Path(archive) if archive else existing_default()
     if place.exists() and archive_path.exists() and place.samefile(archive_path):
         raise ConfigError("--output", f"the archive itself is at {place}", "name another file")
     partial_file = place.with_name(f"{place.name}.part")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.archive import Archive, ThreadKey, open_existing, render_passages
+from thalweg.archive.base import SUBAGENT_SEPARATOR, caller_id
 from thalweg.archive.threads.contexts import context_at, next_context
 from thalweg.archive.threads.finding import find_thread, known_threads, own_threads
 from thalweg.archive.threads.operations import pin, rewind, undo, unpin
@@ -33,6 +34,7 @@ from thalweg.cli.thread.text import (
     render_turns,
 )
 from thalweg.cli.values import as_range, whole_number
+from thalweg.database.erasure import COPIES_ELSEWHERE
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
 
@@ -356,14 +358,22 @@ def delete(options: Namespace) -> None:
         holds_thread,
         opened_checkpoints,
     )
-    from thalweg.context.turn.thread_deletion import delete_thread  # noqa: PLC0415 (LangGraph)
+    from thalweg.context.turn.effects import run  # noqa: PLC0415 (LangGraph)
+    from thalweg.context.turn.thread_deletion import thread_deletion  # noqa: PLC0415 (LangGraph)
 
     name, owner = options.name, options.owner
     with (
         opened_checkpoints(options.checkpoints) as saver,
         open_existing(options.archive) as archive,
     ):
-        thread_names = own_threads(archive, owner, name)
+        listed = archive.threads(owner)
+        thread_id = caller_id(name) if name in listed else name
+        # Of a subagent, or of a thread without an id, only the listed name is there.
+        subagents = [name] if name in listed and SUBAGENT_SEPARATOR in name else None
+        if subagents:
+            thread_names = [one for one in listed if f"{one}|".startswith(f"{name}|")]
+        else:
+            thread_names = own_threads(archive, owner, thread_id)
         if not thread_names and (saver is None or not holds_thread(saver, name)):
             find_thread(archive, owner, name)  # raises what there is
         messages = sum(archive.length(ThreadKey(owner, one)) for one in thread_names)
@@ -371,10 +381,13 @@ def delete(options: Namespace) -> None:
         confirm(
             question, "to delete the thread", yes=options.yes, refusal_text="Nothing was deleted."
         )
-        deletion = delete_thread(name, checkpointer=saver, archive=archive, owner=owner)
+        deletion = run(thread_deletion(thread_id, saver, archive, owner, subagents))
+        left = [*deletion.left]
+        if subagents:
+            left += [*filter(None, [archive.erase()]), COPIES_ELSEWHERE]
     lines = [
         f"Deleted; {deletion.freed_bytes:,} bytes freed.",
-        *(f"Left: {one}" for one in deletion.left),
+        *(f"Left: {one}" for one in left),
     ]
-    json_value = {"thread": name, "freed_bytes": deletion.freed_bytes, "left": [*deletion.left]}
+    json_value = {"thread": name, "freed_bytes": deletion.freed_bytes, "left": left}
     _respond(options, lines, json_value)

@@ -65,7 +65,7 @@ def tariff_for(provider: str, model: str) -> Priced:
         return Priced(
             UNKNOWN_TARIFF, "nobody", _NOTE.format(model=label, tariff=UNKNOWN_TARIFF.name)
         )
-    by_name = {row.name: row for row in rows}
+    by_name = {row.name: row for row in rows if row.name not in TARIFFS}  # not of a whole family
     if row_name := matching_row_name(by_name, model):
         return Priced(by_name[row_name], "model")
     cautious_row = max(rows, key=lambda row: (row.rewriting, row.lifetime_s or float("inf")))

@@ -284,8 +284,10 @@ def as_usage(value: object) -> Usage | None:
     long, thoughts = found["1h"], found["thoughts"]
     # `langchain-anthropic` (1.7) sets `cache_creation` to 0 if the writes are reported by lifetime.
     written = found["written"] or found["part_written"] or found["5m"] + long
+    # Of `prompt_tokens` all that was cached is a part, however a gateway names it, too.
+    is_whole = "prompt_tokens" in counts
     return Usage(
-        input=found["input"] + found["cached"] + found["written"],
+        input=found["input"] + (0 if is_whole else found["cached"] + found["written"]),
         cached=found["cached"] or found["part_cached"],
         written=written,
         output=found["output"] + thoughts,
@@ -300,13 +302,20 @@ _USAGE_NAMES = {
     "input": ("input_tokens", "prompt_tokens", "promptTokenCount", "input"),
     "output": ("output_tokens", "completion_tokens", "candidatesTokenCount", "output"),
     "thoughts": ("thoughtsTokenCount", "thoughts"),
-    "part_cached": ("cache_read", "cached_tokens", "cachedContentTokenCount", "cached"),
-    "part_written": ("cache_creation",),
+    "part_cached": (
+        *("cache_read", "cached_tokens", "cachedContentTokenCount", "cached"),
+        "prompt_cache_hit_tokens",
+    ),
+    "part_written": ("cache_creation", "cache_write_tokens"),
     "5m": ("ephemeral_5m_input_tokens",),
     "1h": ("ephemeral_1h_input_tokens",),
 }
 """Names of each count in the reports of all providers, the first that is reported counts. `cached`
 and `written` are not part of `input`, `part_cached` and `part_written` are."""
+
+
+_SERVICE_TIER = re.compile(r"^(priority|flex)_")
+"""What `langchain-openai` (1.7) puts before the names of details on OpenAI's service tiers."""
 
 
 def _reasoning(usage: Mapping[str, Any]) -> int:
@@ -331,7 +340,7 @@ _OUTPUT_DETAILS = ("output_token_details", "output_tokens_details", "completion_
 def _token_counts(fields: Mapping[str, Any]) -> dict[str, int]:
     """Return the positive, finite numbers among some fields."""
     return {
-        name: int(value)
+        _SERVICE_TIER.sub("", name): int(value)
         for name, value in fields.items()
         if isinstance(value, (int, float)) and 0 < value < math.inf
     }

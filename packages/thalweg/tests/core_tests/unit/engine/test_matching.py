@@ -67,6 +67,9 @@ def test_the_most_specific_name_holds(provider: str, model: str, row: str) -> No
     ("provider", "model"),
     [
         ("openai", "gpt-5.9"),
+        ("openai", "openai:gpt-9"),
+        ("anthropic", "openrouter:anthropic/claude-opus-9"),
+        ("deepseek", "deepseek:deepseek-v5"),
         ("openai", "gpt-4o-realtime-preview"),
         ("openai", "gpt-5.3-mini"),
         ("anthropic", "claude-opus-4-9"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from thalweg.engine.engine import Engine
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.matching import UNKNOWN_TARIFF
-from thalweg.engine.pricing.table import MODELS
+from thalweg.engine.pricing.table import MODELS, TARIFFS
 from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import (
     FACTORS,
@@ -199,3 +199,16 @@ def test_a_model_in_the_table_of_windows_has_a_price_too() -> None:
 def test_a_newer_version_is_not_taken_for_an_older_one() -> None:
     assert window_for("anthropic", "claude-fable-9") is None
     assert window_for("openai", "gpt-5.9") is None
+
+
+def test_every_model_with_a_price_has_a_window_or_is_known_to_have_none() -> None:
+    """The source has no window of the last three."""
+    rows = [(provider, row.name) for provider, rows in MODELS.items() for row in rows]
+    missing = {name for p, name in rows if name not in TARIFFS and not window_for(p, name)}
+    assert missing == {"claude-mythos-5", "claude-mythos-5-1", "gemini-3-pro"}
+
+
+@pytest.mark.parametrize("model", ["openrouter:anthropic/claude-opus-4.7", "claude-4.8-opus"])
+def test_a_gateways_name_of_a_model_has_its_factors(model: str) -> None:
+    assert first_calibration(model, [PROSE]) == first_calibration("claude-opus-4-7", [PROSE])
+    assert first_calibration(model, [PROSE]) != first_calibration("claude-opus-4-6", [PROSE])

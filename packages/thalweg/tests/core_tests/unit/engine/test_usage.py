@@ -107,3 +107,38 @@ def test_messages_stored_before_usage_had_a_model_are_read() -> None:
     new = Message("assistant", (), usage=Usage(9, written_long=1, model="m", id="msg_1"))
     assert message_from_json(message_to_json(new)) == new
     assert message_from_json(json.dumps(old)).usage == Usage(9, 8, 7, 6)
+
+
+@pytest.mark.parametrize(
+    ("reported", "usage"),
+    [
+        (
+            {
+                "input_tokens": 100,
+                "output_tokens": 50,
+                "input_token_details": {"priority_cache_read": 90, "priority": 10},
+                "output_token_details": {"priority_reasoning": 40},
+            },
+            Usage(100, cached=90, output=50, reasoning=40),
+        ),
+        (
+            {
+                "prompt_tokens": 100,
+                "prompt_tokens_details": {"cached_tokens": 90},
+                "cache_read_input_tokens": 90,
+            },
+            Usage(100, cached=90),
+        ),
+        (
+            {"prompt_tokens": 100, "prompt_tokens_details": {"cache_write_tokens": 60}},
+            Usage(100, written=60),
+        ),
+        ({"prompt_tokens": 100, "prompt_cache_hit_tokens": 64}, Usage(100, cached=64)),
+    ],
+    ids=["service tier", "LiteLLM", "written", "DeepSeek"],
+)
+def test_cached_and_written_tokens_are_read_in_every_form(
+    reported: dict[str, object], usage: Usage
+) -> None:
+    """As langchain-openai 1.7, LiteLLM, OpenAI and DeepSeek report them."""
+    assert as_usage(reported) == usage
