@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
+from itertools import groupby
+from operator import itemgetter
 
 from thalweg.database.base import decode, encode
 from thalweg.errors import NoSuchOperationError, StaleWriteError
@@ -43,11 +44,11 @@ from thalweg_memory.store.scoped import (
     save_thread,
 )
 
-_ANSWERS = 16
+_MAX_ANSWERS = 16
 """Messages of the assistant that are taken for the answer to one turn, at most."""
 
 
-def taken_out(steps: Iterable[Step]) -> list[Fact]:
+def removed_facts(steps: Iterable[Step]) -> list[Fact]:
     """List the facts that steps drop or reword, as they were."""
     return [
         step.before
@@ -58,7 +59,7 @@ def taken_out(steps: Iterable[Step]) -> list[Fact]:
     ]
 
 
-def hide_behind(
+def hide_source_turns(
     scoped: ScopeTransaction, facts: Collection[Fact], operation: int, uids: Collection[str] = ()
 ) -> int:
     """Hide the turns that facts were learned from, and those with some ids.
@@ -69,9 +70,14 @@ def hide_behind(
         How many turns were hidden.
     """
     own = {each.uid for fact in facts for each in fact.evidence if each.uid}
-    keys = _with_uids(scoped, {*own, *uids})
-    keys |= _answers(scoped, keys)
-    return _set(scoped, keys, operation)
+    turns = _with_uids(scoped, {*own, *uids})
+    turns |= _answers(scoped, turns.keys())
+    shown = sorted(key for key, hidden in turns.items() if hidden <= 0)
+    scoped.db.run_each(
+        "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND thread = ? AND seq = ?",
+        [(operation, scoped.id, *key) for key in shown],
+    )
+    return len(shown)
 
 
 def hide_all(scoped: ScopeTransaction, operation: int) -> int:
@@ -85,60 +91,41 @@ def hide_all(scoped: ScopeTransaction, operation: int) -> int:
     return int(shown)
 
 
-def revert(scoped: ScopeTransaction, undone: int, operation: int, *, is_shown: bool) -> None:
-    """Show the turns that an operation hid, or hide those that an undo of it had shown again.
-
-    The sign records which operation did, so that it can be undone as well.
-    """
-    sign = 1 if is_shown else -1
-    scoped.db.run(
-        "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND hidden = ?",
-        (sign * operation, scoped.id, -sign * undone),
-    )
-
-
-Key = tuple[int, int]
+TurnKey = tuple[int, int]
 """Number of the thread, and `seq` of the turn."""
 
 
-def _with_uids(scoped: ScopeTransaction, uids: Collection[str]) -> set[Key]:
+def _with_uids(scoped: ScopeTransaction, uids: Collection[str]) -> dict[TurnKey, int]:
+    """Find turns by id; the values are their `hidden`."""
     rows = scoped.db.rows_by(
-        "SELECT thread, seq FROM memory_turn WHERE scope = ? AND uid",
+        "SELECT thread, seq, hidden FROM memory_turn WHERE scope = ? AND uid",
         sorted(scoped.digests.of("uid", uid) for uid in uids),
         (scoped.id,),
     )
-    return {(thread, seq) for thread, seq in rows}
+    return {(thread, seq): hidden for thread, seq, hidden in rows}
 
 
-def _answers(scoped: ScopeTransaction, keys: Collection[Key]) -> set[Key]:
+def _answers(scoped: ScopeTransaction, keys: Collection[TurnKey]) -> dict[TurnKey, int]:
     """Find the messages of the assistant that follow turns, up to the next one of another role."""
-    found: set[Key] = set()
-    for thread, seq in keys:
-        rows = scoped.db.rows(
-            "SELECT seq, body FROM memory_turn WHERE scope = ? AND thread = ? AND seq > ?"
-            " ORDER BY seq LIMIT ?",
-            (scoped.id, thread, seq, _ANSWERS),
+    found: dict[TurnKey, int] = {}
+    for thread, in_thread in groupby(sorted(keys), itemgetter(0)):
+        sources = {seq for _, seq in in_thread}
+        rows = scoped.db.rows_by(
+            "SELECT seq, hidden, body FROM memory_turn WHERE scope = ? AND thread = ? AND seq",
+            sorted({seq + n for seq in sources for n in range(1, _MAX_ANSWERS + 1)}),
+            (scoped.id, thread),
         )
-        turns = (read_turn("", place, body) for place, body in rows)
-        answers = takewhile(lambda turn: turn.role == "assistant", turns)
-        found |= {(thread, turn.seq) for turn in answers}
+        following = {seq: (hidden, read_turn("", seq, body)) for seq, hidden, body in rows}
+        is_answer = False
+        for seq in sorted({*sources, *following}):
+            if seq in sources:
+                is_answer = True
+                continue
+            hidden, turn = following[seq]
+            is_answer = is_answer and turn.role == "assistant"
+            if is_answer:
+                found[thread, seq] = hidden
     return found
-
-
-def _set(scoped: ScopeTransaction, keys: Collection[Key], operation: int) -> int:
-    shown = [
-        key
-        for key in sorted(keys)
-        if scoped.db.row(
-            "SELECT 1 FROM memory_turn WHERE scope = ? AND thread = ? AND seq = ? AND hidden <= 0",
-            (scoped.id, *key),
-        )
-    ]
-    scoped.db.run_each(
-        "UPDATE memory_turn SET hidden = ? WHERE scope = ? AND thread = ? AND seq = ?",
-        [(operation, scoped.id, *key) for key in shown],
-    )
-    return len(shown)
 
 
 def log_operation(
@@ -164,20 +151,20 @@ def _step_row(scope: int, logged: StepRow) -> tuple[int | str | bytes, ...]:
     step = logged.step
     if isinstance(step, TurnsStep):
         kind, name = "turns", FactId("")
-        images = [encode(str(step.turns)), b"shown" if step.is_shown else b"hidden"]
+        bodies = [encode(str(step.turns)), b"shown" if step.is_shown else b"hidden"]
     elif isinstance(step, FactStep):
         kind, name = "fact", step.id
-        images = [b"" if fact is None else write_fact(fact) for fact in (step.before, step.after)]
+        bodies = [b"" if fact is None else write_fact(fact) for fact in (step.before, step.after)]
     else:
         kind, name = "section", FactId(step.name)
-        images = [b"" if one is None else write_section(one) for one in (step.before, step.after)]
-    return (scope, logged.operation, logged.place, kind, encode(name), encode(step.why), *images)
+        bodies = [b"" if one is None else write_section(one) for one in (step.before, step.after)]
+    return (scope, logged.operation, logged.place, kind, encode(name), encode(step.why), *bodies)
 
 
 def read_operations(
     scoped: ScopeTransaction, *, fact: FactId | None = None, limit: int | None = None
 ) -> list[Operation]:
-    """See `MemoryStore.operations`."""
+    """Return operations, newest first; see `MemoryStore.operations`."""
     most = ENDLESS if limit is None else limit
     if fact is None:
         rows = scoped.db.rows(
@@ -226,7 +213,7 @@ def whole_log(scoped: ScopeTransaction) -> list[StepRow]:
 
 
 def read_whys(scoped: ScopeTransaction) -> dict[int, str]:
-    """Read why each operation was."""
+    """Return the reason of each operation, by number."""
     rows = scoped.db.rows(
         "SELECT operation, why FROM memory_operation WHERE scope = ?", (scoped.id,)
     )
@@ -239,9 +226,9 @@ def _read_step(row: tuple[int, int, str, bytes, bytes, bytes, bytes]) -> StepRow
         step = TurnsStep(decode(why), int(decode(before)), bytes(after) == b"shown")
         return StepRow(operation, place, step)
     if kind == "section":
-        images = [read_section(image) if image else None for image in (before, after)]
+        bodies = [read_section(image) if image else None for image in (before, after)]
         known: dict[str, SectionName] = {name: name for name in (*USER_CONTEXT, *HISTORY)}
-        return StepRow(operation, place, SectionStep(known[decode(name)], decode(why), *images))
+        return StepRow(operation, place, SectionStep(known[decode(name)], decode(why), *bodies))
     facts = [read_fact(image) if image else None for image in (before, after)]
     return StepRow(operation, place, FactStep(FactId(decode(name)), decode(why), *facts))
 
@@ -257,13 +244,13 @@ def plan(scoped: ScopeTransaction, changes: Sequence[Change]) -> list[Step]:
     }
     kept = scoped.kept(facts_of(changes) | cited)
     current = {id_: each.fact for id_, each in kept.items()}
-    steps: dict[int, FactStep | SectionStep] = dict(_of_facts(scoped, changes, current))
-    steps.update(_of_sections(scoped, changes, current.keys()))
+    steps: dict[int, FactStep | SectionStep] = dict(_fact_steps(scoped, changes, current))
+    steps.update(_section_steps(scoped, changes, current.keys()))
     in_order = (step for _, step in sorted(steps.items()))
     return [step for step in in_order if step.before != step.after]
 
 
-def unearth(scoped: ScopeTransaction, changes: Sequence[Change]) -> None:
+def remove_tombstones(scoped: ScopeTransaction, changes: Sequence[Change]) -> None:
     """Remove tombstones of texts that the user states again: they only bind extraction."""
     stated = [change.fact for change in changes if isinstance(change, PutFact)]
     texts = {fact.content for fact in stated if fact.written_by == "user" and not fact.evidence}
@@ -273,30 +260,33 @@ def unearth(scoped: ScopeTransaction, changes: Sequence[Change]) -> None:
     )
 
 
-def _of_facts(
+def _fact_steps(
     scoped: ScopeTransaction, changes: Sequence[Change], current: dict[FactId, Fact]
 ) -> Iterator[tuple[int, FactStep]]:
     """Yield the steps of facts; `current` is updated."""
-    buried = scoped.buried(
+    tombstoned = scoped.tombstoned(
         tombstone_keys(change.fact for change in changes if isinstance(change, PutFact))
     )
     for place, change in enumerate(changes):
-        if isinstance(change, PutFact) and (fact := allowed(change.fact, buried)) is not None:
+        if (
+            isinstance(change, PutFact)
+            and (fact := without_tombstoned(change.fact, tombstoned)) is not None
+        ):
             yield place, FactStep(fact.id, change.why, current.get(fact.id), fact)
             current[fact.id] = fact
         elif isinstance(change, RemoveFact):
             yield place, FactStep(change.id, change.why, current.pop(change.id, None), None)
 
 
-def _of_sections(
-    scoped: ScopeTransaction, changes: Sequence[Change], there: Collection[FactId]
+def _section_steps(
+    scoped: ScopeTransaction, changes: Sequence[Change], existing_ids: Collection[FactId]
 ) -> Iterator[tuple[int, SectionStep]]:
     written = [
         (at, change) for at, change in enumerate(changes) if isinstance(change, WriteSection)
     ]
     current = scoped.sections() if written else {}
     for place, change in written:
-        if all(id_ in there for id_ in change.section.cites):
+        if all(id_ in existing_ids for id_ in change.section.cites):
             before = current.pop(change.name, None)
             after = change.section if change.section.text else None
             yield place, SectionStep(change.name, change.why, before, after)
@@ -305,7 +295,7 @@ def _of_sections(
 
 
 def tombstone_keys(facts: Iterable[Fact]) -> set[tuple[Kind, str]]:
-    """List what of facts may have a tombstone."""
+    """Return the keys under which facts may have tombstones."""
     found: set[tuple[Kind, str]] = set()
     for fact in facts:
         found.add(("fact", fact.id))
@@ -314,25 +304,25 @@ def tombstone_keys(facts: Iterable[Fact]) -> set[tuple[Kind, str]]:
     return found
 
 
-def allowed(fact: Fact, buried: Collection[tuple[Kind, str]]) -> Fact | None:
+def without_tombstoned(fact: Fact, tombstoned: Collection[tuple[Kind, str]]) -> Fact | None:
     """Return a fact without forgotten content; `None` if nothing remains.
 
     Evidence without a quote remains: `forget` reduces the evidence of other facts to it.
     """
-    if ("fact", fact.id) in buried or ("content", fact.content) in buried:
+    if ("fact", fact.id) in tombstoned or ("content", fact.content) in tombstoned:
         return None
-    evidence = tuple(e for e in fact.evidence if not (e.quote and ("uid", e.uid) in buried))
+    evidence = tuple(e for e in fact.evidence if not (e.quote and ("uid", e.uid) in tombstoned))
     if fact.evidence and not evidence:
         return None
-    aliases = tuple(alias for alias in fact.aliases if ("content", alias) not in buried)
+    aliases = tuple(alias for alias in fact.aliases if ("content", alias) not in tombstoned)
     return replace(fact, evidence=evidence, aliases=aliases)
 
 
-def by_hand(
+def manual_steps(
     scoped: ScopeTransaction,
     steps: Sequence[Step],
     *,
-    hides: str = "",
+    hide_reason: str = "",
     uids: Collection[str] = (),
     shown: TurnsStep | None = None,
 ) -> list[Step]:
@@ -344,55 +334,57 @@ def by_hand(
     Args:
         scoped: A writing transaction.
         steps: The person's steps.
-        hides: Why every turn of the scope is hidden, also those of active runs; empty to hide only
-            the source turns of facts.
+        hide_reason: Why every turn of the scope is hidden, also those of active runs; empty to hide
+            only the source turns of facts.
         uids: Turns that are hidden as well, by `Statement.uid`.
         shown: Turns that an undo showed again.
     """
     operation = scoped.row.operation + 1
-    gone = taken_out(steps)
-    if hides:
+    gone = removed_facts(steps)
+    if hide_reason:
         hidden = hide_all(scoped, operation)
-        scoped.row.cleared = scoped.row.version + 1
+        scoped.row.cleared = operation
     else:
-        hidden = hide_behind(scoped, gone, operation, uids) if gone or uids else 0
-    made = [*steps, *_uncited(scoped, steps, {fact.id for fact in gone})]
+        hidden = hide_source_turns(scoped, gone, operation, uids) if gone or uids else 0
+    made = [*steps, *_citing_section_steps(scoped, steps, {fact.id for fact in gone})]
     if shown is not None:
         made.append(shown)
     if hidden:
-        made.append(TurnsStep(hides or "they, or a fact learned from them, were removed", hidden))
+        made.append(
+            TurnsStep(hide_reason or "they, or a fact learned from them, were removed", hidden)
+        )
     return made
 
 
 def hide_turns(scoped: ScopeTransaction, uids: Collection[str], why: str) -> list[Step]:
-    """Hide turns by `Statement.uid`, and the step of it for the log; none if all are hidden."""
-    hidden = hide_behind(scoped, (), scoped.row.operation + 1, uids)
+    """Hide turns by `Statement.uid`; return the step for the log, none if all were hidden."""
+    hidden = hide_source_turns(scoped, (), scoped.row.operation + 1, uids)
     return [TurnsStep(why, hidden)] if hidden else []
 
 
-def _uncited(
+def _citing_section_steps(
     scoped: ScopeTransaction, steps: Sequence[Step], gone: set[FactId]
 ) -> Iterator[SectionStep]:
-    """Take out sections of the profile that were written from facts that are taken out."""
+    """Yield steps that remove the sections of the profile that cite removed facts."""
     written = {step.name for step in steps if isinstance(step, SectionStep)}
     for name, section in scoped.sections().items() if gone else ():
         if name not in written and not gone.isdisjoint(section.cites):
             yield SectionStep(name, "a fact that it depends on was removed", section, None)
 
 
-def make(
+def perform_steps(
     scoped: ScopeTransaction, steps: Sequence[Step], *, actor: str, now: str, why: str
 ) -> Operation | None:
     """Perform steps and log them; `None` if there are none."""
     if not steps:
         return None
     kept = scoped.kept({step.id for step in steps if isinstance(step, FactStep)})
-    ends: Mapping[str, FactStep | SectionStep] = {
+    last_steps: Mapping[str, FactStep | SectionStep] = {
         step.id if isinstance(step, FactStep) else f"\0{step.name}": step
         for step in steps
         if not isinstance(step, TurnsStep)
     }
-    for step in ends.values():
+    for step in last_steps.values():
         if isinstance(step, SectionStep):
             scoped.write(step.name, step.after)
         elif step.after is not None:
@@ -402,7 +394,7 @@ def make(
     return log_operation(scoped, steps, actor=actor, now=now, why=why)
 
 
-def take_in(scoped: ScopeTransaction, learned: Learned) -> None:
+def advance_watermark(scoped: ScopeTransaction, learned: Learned) -> None:
     """Store the watermark of a thread's extraction.
 
     Raises:
@@ -428,19 +420,19 @@ def check_version(row: ScopeRow, expected: int) -> None:
 
 
 def undo(scoped: ScopeTransaction, operation: int, *, now: str) -> Operation:
-    """See `MemoryStore.undo`."""
+    """Undo an operation, as an operation of its own; see `MemoryStore.undo`."""
     logged = steps_of(scoped, [operation]).get(operation, [])
     logged_steps = [each.step for each in reversed(logged)]
-    steps = _undone(scoped, operation, logged_steps)
-    steps = by_hand(scoped, steps, shown=_turns(scoped, operation, logged_steps))
-    made = make(scoped, steps, actor="undo", now=now, why=f"undo of change {operation}")
+    steps = _inverse_steps(scoped, operation, logged_steps)
+    steps = manual_steps(scoped, steps, shown=_undo_hiding(scoped, operation, logged_steps))
+    made = perform_steps(scoped, steps, actor="undo", now=now, why=f"undo of change {operation}")
     if made is None:
         raise NoSuchOperationError(operation)
     return made
 
 
 def restore(scoped: ScopeTransaction, operation: int, *, now: str) -> list[Operation]:
-    """See `MemoryStore.restore`. Operations whose content was forgotten are passed over."""
+    """Undo all later operations but those with forgotten content; see `MemoryStore.restore`."""
     there = [each.id for each in read_operations(scoped)]
     if operation and operation not in there:
         raise NoSuchOperationError(operation)
@@ -449,37 +441,45 @@ def restore(scoped: ScopeTransaction, operation: int, *, now: str) -> list[Opera
     return [undo(scoped, number, now=now) for number in later if number in logged]
 
 
-def _turns(scoped: ScopeTransaction, undone: int, steps: list[Step]) -> TurnsStep | None:
-    """Show the turns that an operation hid, or hide those that it had shown again."""
+def _undo_hiding(scoped: ScopeTransaction, undone: int, steps: list[Step]) -> TurnsStep | None:
+    """Show the turns that an operation hid, or hide those that an undo of it had shown again.
+
+    The sign of `hidden` and of `cleared` records which of the two an operation did.
+    """
+    operation, row = scoped.row.operation + 1, scoped.row
+    scoped.db.run(
+        "UPDATE memory_turn SET hidden = CASE WHEN hidden > 0 THEN ? ELSE ? END"
+        " WHERE scope = ? AND hidden IN (?, ?)",
+        (-operation, operation, scoped.id, undone, -undone),
+    )
+    if undone == abs(row.cleared):
+        row.cleared = -operation if row.cleared > 0 else operation
     step = next((step for step in steps if isinstance(step, TurnsStep)), None)
     if step is None:
         return None
-    revert(scoped, undone, scoped.row.operation + 1, is_shown=step.is_shown)
-    if not step.is_shown:
-        scoped.row.cleared = 0  # of a clear: what a run captures from here on is shown
     return TurnsStep(f"undo of change {undone}", step.turns, is_shown=not step.is_shown)
 
 
-def _undone(scoped: ScopeTransaction, operation: int, steps: list[Step]) -> list[Step]:
+def _inverse_steps(scoped: ScopeTransaction, operation: int, steps: list[Step]) -> list[Step]:
     """Return the steps that revert others; the last of them comes first."""
     kept = scoped.kept({step.id for step in steps if isinstance(step, FactStep)})
     facts = {id_: each.fact for id_, each in kept.items()}
     sections = scoped.sections()
     befores = [s.before for s in steps if isinstance(s, FactStep) and s.before is not None]
-    buried = scoped.buried(tombstone_keys(befores))
+    tombstoned = scoped.tombstoned(tombstone_keys(befores))
     why = f"undo of change {operation}"
     undone: list[FactStep | SectionStep] = []
     for step in steps:
         if isinstance(step, TurnsStep):
             continue
         if isinstance(step, SectionStep):
-            _check(sections.pop(step.name, None), step.after, step.name, operation)
+            _check_unchanged(sections.pop(step.name, None), step.after, step.name, operation)
             if step.before is not None:
                 sections[step.name] = step.before
             undone.append(SectionStep(step.name, why, step.after, step.before))
             continue
-        _check(facts.pop(step.id, None), step.after, step.id, operation)
-        before = None if step.before is None else allowed(step.before, buried)
+        _check_unchanged(facts.pop(step.id, None), step.after, step.id, operation)
+        before = None if step.before is None else without_tombstoned(step.before, tombstoned)
         if before is not None:
             facts[step.id] = before
         undone.append(FactStep(step.id, why, step.after, before))
@@ -487,7 +487,7 @@ def _undone(scoped: ScopeTransaction, operation: int, steps: list[Step]) -> list
     return changed
 
 
-def _check(
+def _check_unchanged(
     found: Fact | ProfileSection | None,
     expected: Fact | ProfileSection | None,
     name: str,

@@ -8,8 +8,9 @@ content.
 `memory_fact.item` is the fact's number in the index, 0 if it is not in it. `memory_turn.hidden`
 is the operation that hid the turn; 0, or the negative number of the undo, if the turn is shown.
 `memory_scope.format` is the version of the words that the scope's facts are indexed under
-(`tables.reindex`), `cleared` the version that the last clear made: a run that began
-before it captures hidden turns.
+(`tables.reindex`), `cleared` the operation of the last clear, or the negative number of its
+undo. An operation makes the version of the same number: a run that began before a clear captures
+turns that the clear hides.
 
 Threads to learn from are jobs of `thalweg.database.jobs`. A job's key has ids alone: the owner and
 the agent in hexadecimal, and the number of the thread. Turns that are noted while a thread is
@@ -103,7 +104,7 @@ class ScopeRow:
     format: int = 0
     """See `tables.reindex`."""
     cleared: int = 0
-    """Version that the last clear made; 0 if there was none."""
+    """Operation of the last clear, negative: of its undo; 0 if there was none."""
 
 
 def find_scope(db: MemoryRows, scope: Scope, then: str = "") -> ScopeRow | None:
@@ -351,7 +352,7 @@ class ScopeTransaction:
 
     # -- tombstones ----------------------------------------------------------------------
 
-    def buried(self, texts: Collection[tuple[Kind, str]]) -> set[tuple[Kind, str]]:
+    def tombstoned(self, texts: Collection[tuple[Kind, str]]) -> set[tuple[Kind, str]]:
         """Return the texts that have a tombstone."""
         by_digest = {self.digests.of(kind, text): (kind, text) for kind, text in texts}
         rows = self.db.rows_by(
@@ -408,7 +409,7 @@ def capture_turns(
             (
                 *(scoped.id, thread.number, seq, scoped.digests.of("uid", turn.uid)),
                 write_turn(turn),
-                scoped.row.operation if is_cleared else 0,
+                scoped.row.cleared if is_cleared else 0,
             )
             for seq, turn in numbered
         ],
@@ -441,8 +442,8 @@ def _unknown(scoped: ScopeTransaction, thread: int, uids: Collection[str]) -> se
         (scoped.id, thread),
     )
     there = {digests[bytes(digest)] for (digest,) in rows}
-    buried = {uid for _, uid in scoped.buried({("uid", uid) for uid in uids})}
-    return set(uids) - there - buried
+    tombstoned = {uid for _, uid in scoped.tombstoned({("uid", uid) for uid in uids})}
+    return set(uids) - there - tombstoned
 
 
 def read_turns(

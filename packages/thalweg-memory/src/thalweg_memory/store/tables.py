@@ -71,7 +71,7 @@ from thalweg_memory.store.scoped import (
 from thalweg_memory.store.scoped import items as read_items
 from thalweg_memory.store.scoped import newest as newest_items
 
-_BURIED: tuple[Kind, ...] = ("content", "fact", "uid")
+_TOMBSTONED: tuple[Kind, ...] = ("content", "fact", "uid")
 
 
 class DocumentSync(Protocol):
@@ -321,26 +321,26 @@ class MemoryStore(ABC):
                 problem = "another worker claimed the thread, or the claim was withdrawn"
                 raise StaleWriteError(problem)
             if learned is not None:
-                commits.take_in(scoped, learned)
+                commits.advance_watermark(scoped, learned)
             if actor == "user":
-                commits.unearth(scoped, changes)
+                commits.remove_tombstones(scoped, changes)
             steps = commits.plan(scoped, changes)
             removed = [change for change in changes if isinstance(change, RemoveFact)]
             hidden = [change for change in changes if isinstance(change, Hide)]
-            hides = next((change.why for change in hidden if not change.uids), "")
+            hide_reason = next((change.why for change in hidden if not change.uids), "")
             uids = {uid for change in hidden for uid in change.uids}
-            if actor == "user" or removed or hides:
+            if actor == "user" or removed or hide_reason:
                 uids |= {change.asked_in for change in removed} - {""}
-                steps = commits.by_hand(scoped, steps, hides=hides, uids=uids)
+                steps = commits.manual_steps(scoped, steps, hide_reason=hide_reason, uids=uids)
             elif uids:
                 steps += commits.hide_turns(scoped, uids, hidden[0].why)
-            return commits.make(scoped, steps, actor=actor, now=now, why=why)
+            return commits.perform_steps(scoped, steps, actor=actor, now=now, why=why)
 
     def is_forgotten(self, scope: Scope, texts: Sequence[str]) -> list[bool]:
         """Return for each text (content of a fact, `uid` of a turn) whether it has a tombstone."""
         with self._read(scope) as scoped:
-            buried = scoped.buried({(kind, text) for kind in _BURIED for text in texts})
-        gone = {text for _, text in buried}
+            tombstoned = scoped.tombstoned({(kind, text) for kind in _TOMBSTONED for text in texts})
+        gone = {text for _, text in tombstoned}
         return [text in gone for text in texts]
 
     # -- recall --------------------------------------------------------------------------

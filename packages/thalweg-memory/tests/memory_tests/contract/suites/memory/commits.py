@@ -27,6 +27,7 @@ from thalweg_memory.facts.values import (
     Evidence,
     Fact,
     FactId,
+    Hide,
     Profile,
     ProfileSection,
     RemoveFact,
@@ -188,6 +189,29 @@ class UndoContract:
         memory.undo(ADA, undone.id, now=LATER)
         assert (memory.facts(ADA, statuses=None), memory.profile(ADA)) == after
         assert memory.version(ADA) == 4
+
+    def test_undoing_another_operation_does_not_undo_a_clear(self, memory: MemoryStore) -> None:
+        """A run that began before the clear stays hidden until the clear itself is undone."""
+        done(memory, put(fact("a", "tea"), fact("b", "figs")))
+        begun = memory.version(ADA)
+        cleared = done(memory, [RemoveFact(FactId("a"), "w"), Hide("cleared")])
+        memory.capture(ADA, "t1", [said("I like figs.", "u1")])
+        removed = done(memory, [RemoveFact(FactId("b"), "w"), Hide("w", uids=("u1",))])
+        assert memory.turns(ADA, "t1") == []
+        memory.capture(ADA, "t2", [said("first", "u2", thread="t2")], begun=begun)
+        memory.undo(ADA, removed.id, now=LATER)
+        memory.capture(ADA, "t2", [said("second", "u3", thread="t2")], begun=begun)
+        assert memory.turns(ADA, "t1")
+        assert memory.turns(ADA, "t2") == []
+
+        undone = memory.undo(ADA, cleared.id, now=LATER)
+        memory.capture(ADA, "t2", [said("third", "u4", thread="t2")], begun=begun)
+        assert len(memory.turns(ADA, "t2")) == 3
+
+        memory.undo(ADA, undone.id, now=LATER)
+        memory.capture(ADA, "t3", [said("fourth", "u5", thread="t3")], begun=begun)
+        assert len(memory.turns(ADA, "t2")) == 1
+        assert memory.turns(ADA, "t3") == []
 
     def test_what_was_changed_since_is_not_undone(self, memory: MemoryStore) -> None:
         """Nothing of it is, until the later change is undone."""
