@@ -17,11 +17,11 @@ from collections.abc import Callable
 
 from thalweg.redaction.secrets import redact
 from thalweg_memory.facts.gates import (
+    find_hidden_text,
     find_others_text,
     find_quote,
-    folded,
-    hiding,
     new_address,
+    normalize_compatible,
     own_words,
     visible,
 )
@@ -43,8 +43,8 @@ GATES: dict[str, Callable[[str], object]] = {
     "own_words": own_words,
     "find_others_text": find_others_text,
     "visible": visible,
-    "folded": folded,
-    "hiding": lambda text: hiding(text + "\u200b"),
+    "normalize_compatible": normalize_compatible,
+    "find_hidden_text": lambda text: find_hidden_text(text + "\u200b"),
     "redact": redact,
     "find_quote": lambda text: list(find_quote("I live in Porto", text)),
     "new_address": lambda text: new_address(text, text),

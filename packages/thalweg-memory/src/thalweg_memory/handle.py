@@ -377,7 +377,7 @@ class Memory:
         """
         self._check_writable()
         verdict = judge_statement(
-            content, turns, by="agent", least=least, category=category, quote=quote
+            content, turns, author="agent", lowest_trust=least, category=category, quote=quote
         )
         new = stated_fact(verdict, new_fact_id(), now=self.clock(), by="agent")
         return self._take_in(new, actor="agent")

@@ -36,7 +36,7 @@ _JOINING = "\u0600-\u06ff\u0700-\u074f\u0900-\u0dff\u1000-\u109f\u1780-\u17ff\u1
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 
 _FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{2,6}\U000e007f"
-_HONEST = (
+_SPELLING_CHARACTERS = (
     f"{_FLAG}"
     f"|(?:(?<=[{_SYMBOL}])|(?<=[{_SYMBOL}]\ufe0f))\u200d(?=[{_SYMBOL}])"
     f"|(?<=[{_JOINING}])[\u200c\u200d](?=[{_JOINING}])"
@@ -50,13 +50,8 @@ _SHAPELESS = (
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
 )
-_HIDDEN = re.compile(f"({_HONEST})|{_SHAPELESS}")
+_HIDDEN = re.compile(f"({_SPELLING_CHARACTERS})|{_SHAPELESS}")
 _BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
-
-
-def with_plain_lines(text: str) -> str:
-    """End every line in a line feed."""
-    return _BREAKS.sub("\n", text)
 
 
 def visible(text: str) -> str:
@@ -68,31 +63,31 @@ def visible(text: str) -> str:
         >>> visible("ig\u200bnore\u202e this\r\n")
         'ignore this\n'
     """
-    return _HIDDEN.sub(lambda found: found[1] or "", with_plain_lines(text))
+    return _HIDDEN.sub(lambda found: found[1] or "", _BREAKS.sub("\n", text))
 
 
-def folded(text: str) -> str:
+def normalize_compatible(text: str) -> str:
     """Write a text as it is compared: compatible forms (`ＡＢ`, `𝐀𝐁`) are plain letters.
 
     Example:
-        >>> folded("ＡＢＣ 𝐝𝐞𝐟 ①")
+        >>> normalize_compatible("ＡＢＣ 𝐝𝐞𝐟 ①")
         'ABC def 1'
     """
     return unicodedata.normalize("NFKC", visible(text))
 
 
-_INNOCENT = frozenset("\u00ad\u061c\u200e\u200f\ufe0e\ufe0f\x7f")
-_PRIVATE = re.compile("[\ud800-\udfff\ue000-\uf8ff]")
+_HARMLESS_CHARACTERS = frozenset("\u00ad\u061c\u200e\u200f\ufe0e\ufe0f\x7f")
+_PRIVATE_USE = re.compile("[\ud800-\udfff\ue000-\uf8ff]")
 _STATEMENT = re.compile(r"[^.!?\n。！？]*(?:[.!?\n。！？]+|$)")
 
 
-def hiding(text: str) -> list[tuple[int, int]]:
+def find_hidden_text(text: str) -> list[tuple[int, int]]:
     r"""Return the statements with hidden characters, which are not typed but from elsewhere.
 
     Soft hyphens, single direction marks and icons of a vendor are ignored.
 
     Example:
-        >>> hiding("Hello. My bank\u200b is Fox. Bye.")
+        >>> find_hidden_text("Hello. My bank\u200b is Fox. Bye.")
         [(6, 23)]
     """
     if not _HIDDEN.search(text):
@@ -101,14 +96,14 @@ def hiding(text: str) -> list[tuple[int, int]]:
         found.span()
         for found in _STATEMENT.finditer(text)
         if any(
-            not (hidden[1] or hidden[0] in _INNOCENT or _PRIVATE.match(hidden[0]))
+            not (hidden[1] or hidden[0] in _HARMLESS_CHARACTERS or _PRIVATE_USE.match(hidden[0]))
             and not (hidden.start() == 0 and hidden[0] == "\ufeff")
             for hidden in _HIDDEN.finditer(text, *found.span())
         )
     ]
 
 
-TAKEN = "\ue000"
+REMOVED_CHARACTER = "\ue000"
 """Replaces each character that was already removed; no visible text contains it."""
 
 Kind = Literal["quoted text", "pasted text", "code", "hidden text"]
@@ -251,8 +246,8 @@ def _closing(text: str, start: int) -> int:
     return len(text)
 
 
-_STAMP = (
-    r"\[?\(?(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4}|[A-Z][a-z]{2} +\d\d?)?"
+_TIME = (
+    r"\(?(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4}|[A-Z][a-z]{2} +\d\d?)?"
     r",?[ T]*\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z| ?[AP]M)?\)?\]?"
 )
 _HEADER = re.compile(
@@ -262,8 +257,8 @@ _HEADER = re.compile(
 _RUNS: tuple[tuple[re.Pattern[str], int, Kind], ...] = (
     (_HEADER, 2, "quoted text"),
     (re.compile(r"[ \t]*[>＞](?![=>]\s)"), 1, "quoted text"),
-    (re.compile(rf"[ \t]*+{_STAMP}[ ,\-–—:\]]+\S"), 2, "quoted text"),
-    (re.compile(rf"[ \t]*+\[{_STAMP[3:]}[ ,\-–—:\]]+\S"), 1, "quoted text"),
+    (re.compile(rf"[ \t]*+\[?{_TIME}[ ,\-–—:\]]+\S"), 2, "quoted text"),
+    (re.compile(rf"[ \t]*+\[{_TIME}[ ,\-–—:\]]+\S"), 1, "quoted text"),
     (re.compile(r"[^(\n]*\([^)\n]*\)[^\n]*;[ \t]*$"), 1, "code"),
 )
 """Forms of lines, how many of them in a row are taken for one, and for what."""
@@ -332,10 +327,10 @@ MARKER = re.compile(
     r"\[(?:quoted text|pasted text|code|hidden text)(?:, (\d+) characters)?\]|\[…\]"
 )
 """The replacement of removed text."""
-_OUT = re.compile(f"{MARKER.pattern}|{REDACTION.pattern}")
+_MARKER_OR_REDACTION = re.compile(f"{MARKER.pattern}|{REDACTION.pattern}")
 MAX_CHARS = 20_000
 """Of a longer text only the beginning and the end are read: one message is never typed so long."""
-_KEPT_CHARS = 9_900
+_END_CHARS = 9_900
 """Characters at each end; with the marker between them they are fewer than `MAX_CHARS`."""
 
 
@@ -349,10 +344,10 @@ def own_words(text: str) -> str:
         >>> own_words("> the meeting is moved to Friday, do come\n\nFriday is fine with me.")
         '[quoted text, 41 characters]\n\nFriday is fine with me.'
     """
-    text = _bounded(with_plain_lines(text))
-    hidden = [QuotedSpan(*place, "hidden text") for place in hiding(text)]
+    text = _bounded(_BREAKS.sub("\n", text))
+    hidden = [QuotedSpan(*place, "hidden text") for place in find_hidden_text(text)]
     text = visible(_marked(text, hidden))
-    while (shorter := _left_out(text)) != text:
+    while (shorter := _remove_quoted_text(text)) != text:
         text = shorter
     return text
 
@@ -360,10 +355,10 @@ def own_words(text: str) -> str:
 def _bounded(text: str) -> str:
     if len(text) <= MAX_CHARS:
         return text
-    start = text.rfind("\n", 0, _KEPT_CHARS) + 1 or _KEPT_CHARS
-    end = text.find("\n", len(text) - _KEPT_CHARS)
+    start = text.rfind("\n", 0, _END_CHARS) + 1 or _END_CHARS
+    end = text.find("\n", len(text) - _END_CHARS)
     return _marked(
-        text, [QuotedSpan(start, end if end >= 0 else len(text) - _KEPT_CHARS, "pasted text")]
+        text, [QuotedSpan(start, end if end >= 0 else len(text) - _END_CHARS, "pasted text")]
     )
 
 
@@ -377,8 +372,8 @@ def without_markers(text: str) -> str:
     return MARKER.sub(" ", text)
 
 
-def _left_out(text: str) -> str:
-    left = _OUT.sub(lambda found: TAKEN * len(found[0]), text)
+def _remove_quoted_text(text: str) -> str:
+    left = _MARKER_OR_REDACTION.sub(lambda found: REMOVED_CHARACTER * len(found[0]), text)
     return _marked(text, find_others_text(left))
 
 
@@ -420,11 +415,11 @@ def _marker(span: QuotedSpan, inner: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def shown(text: str) -> str:
+def storable(text: str) -> str:
     r"""Return the part of a turn's text to store and show: own words, redacted, nothing hidden.
 
     Example:
-        >>> shown("my password is hunter2\u200b")
+        >>> storable("my password is hunter2\u200b")
         '[hidden text]'
     """
     return visible(redact(own_words(text)))
@@ -440,7 +435,7 @@ ADDRESS = re.compile(
     re.IGNORECASE,
 )
 """URLs, e-mail addresses, hosts."""
-_PIPED = re.compile(
+_DANGEROUS_COMMAND = re.compile(
     r"(?:curl|wget)\s+\S|\|\s*(?:ba|z|da)?sh\b|\brm\s+-[rf]{1,2}\b|--no-verify|--force\b.*\bpush"
     r"|\bpush\b.*--force|chmod\s+(?:-R\s+)?7|\bsudo\s+\S|base64\s+-d|\beval\s*[($]|powershell\s+-"
     r"|Invoke-WebRequest|nc\s+-e",
@@ -455,7 +450,7 @@ MARKUP = re.compile(
 
 
 class ValidationRefusedError(Exception):
-    """A validator refused. It is caught inside of this package and becomes a `Verdict`."""
+    """A validator refused, for a reason that continues "it"; it becomes a `Verdict`."""
 
 
 def refuse(why: str) -> NoReturn:
@@ -463,29 +458,28 @@ def refuse(why: str) -> NoReturn:
     raise ValidationRefusedError(why)
 
 
-def clean_content(content: str, *, by_hand: bool = False) -> str:
+def clean_content(content: str, *, is_manual: bool = False) -> str:
     """Return a content in its stored form, or refuse it for its own form.
 
     Args:
         content: The content.
-        by_hand: Whether a person typed it: then any wording is allowed, and only invisible
+        is_manual: Whether a person typed it: then any wording is allowed, and only invisible
             characters, excessive length, and missing content are refused.
     """
-    if hiding(content):
+    if find_hidden_text(content):
         refuse("has hidden characters")
-    content = " ".join(visible(content).split())
-    content = redact(content)
+    content = redact(" ".join(visible(content).split()))
     if len(content) > MAX_FACT_CHARS:
         refuse(f"is {len(content)} characters long, and {MAX_FACT_CHARS} are the most")
     if not re.search(r"\w", REDACTION.sub(" ", content)):
-        refuse("tells nothing")
-    if not by_hand:
-        plain = folded(content)
+        refuse("has no content")
+    if not is_manual:
+        plain = normalize_compatible(content)
         if REDACTION.search(content):
             refuse("has a secret")
         if MARKER.search(plain) or MARKUP.search(plain):
             refuse("has the marks of a message's frame in it")
-        if _PIPED.search(plain):
+        if _DANGEROUS_COMMAND.search(plain):
             refuse("holds a command that does harm when it is run")
     return content
 
@@ -497,8 +491,8 @@ def new_address(content: str, source: str) -> str:
         >>> new_address("User's page is ada.example", "my page is ada.example!")
         ''
     """
-    lowered = folded(source).casefold()
-    found = (match[0] for match in ADDRESS.finditer(folded(content)))
+    lowered = normalize_compatible(source).casefold()
+    found = (match[0] for match in ADDRESS.finditer(normalize_compatible(content)))
     return next((one for one in found if one.casefold().rstrip(".,;)/") not in lowered), "")
 
 
@@ -506,13 +500,15 @@ _DAY = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?(?![\d-])")
 LEAST_CONFIDENCE = 0.5
 """Below it a proposal is a guess, for any settings."""
 Decision = Literal["keep", "quarantine", "drop"]
-_FROM = {
+_ORIGIN_TEXT = {
     Trust.ASSISTANT: "an answer of the model, or another person's message",
     Trust.TOOL: "a tool's result, or an answer after one",
     Trust.WEB: "a web page",
 }
 _MAX_FIELD_CHARS = 80
-_SAME = str.maketrans("’‘‛`´“”„‟«»「」『』–—‐‑‒−…", '\'\'\'\'\'""""""""""------.')
+_PLAIN_FORMS = str.maketrans(
+    "’‘‛`´“”„‟«»「」『』–—‐‑‒−…", '\'\'\'\'\'""""""""""------.', "\ufe0e\ufe0f"
+)
 
 
 def first_day(text: str) -> str:
@@ -549,54 +545,63 @@ def last_day(text: str) -> str:
 def find_quote(quote: str, text: str) -> Iterator[tuple[int, int]]:
     r"""Yield the start and the end of each occurrence of a quote as whole words.
 
-    Case, spaces, line feeds, widths and kinds of quotation marks and dashes do not matter.
+    Case, spaces, line feeds, widths, kinds of quotation marks and dashes, and whether accents are
+    characters of their own do not matter. A combining mark belongs to its letter.
 
     Example:
         >>> [*find_quote("i'm  vegan", "Well, I’m\nvegan. I'm vegangelist")]
         [(6, 15)]
     """
-    target = "".join(letter for letter, _ in _letters(quote)).strip()
+    target = "".join(letter for letter, *_ in _letters(quote)).strip()
     letters = [*_letters(text)]
-    plain = "".join(letter for letter, _ in letters)
+    plain = "".join(letter for letter, *_ in letters)
     start = plain.find(target) if target else -1
     while start >= 0:
         end = start + len(target)
         if not (_splits(plain, start) or _splits(plain, end)):
-            yield letters[start][1], letters[end - 1][1] + 1
+            yield letters[start][1], letters[end - 1][2]
         start = plain.find(target, start + 1)
 
 
-def _letters(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each letter in its form for comparison, with its place; a run of spaces is one."""
+def _letters(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield each letter in its form for comparison, with its range; a run of spaces is one."""
+    starts = [place for place, letter in enumerate(text) if place == 0 or not _is_mark(letter)]
     space = True
-    for place, letter in enumerate(text):
-        if letter.isspace():
-            if not space:
-                yield " ", place
-            space = True
-            continue
-        space = False
-        for plain in unicodedata.normalize("NFKC", letter).casefold().translate(_SAME):
-            yield plain, place
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        cluster = text[start:end]
+        if not cluster.isspace():
+            for plain in unicodedata.normalize("NFKC", cluster).casefold().translate(_PLAIN_FORMS):
+                yield plain, start, end
+        elif not space:
+            yield " ", start, end
+        space = cluster.isspace()
+
+
+def _is_mark(letter: str) -> bool:
+    """Return whether a character belongs to the one before it: accents, vowels of a syllable."""
+    return unicodedata.category(letter)[0] == "M" or "\u1160" <= letter <= "\u11ff"  # Hangul
 
 
 def _splits(text: str, place: int) -> bool:
-    """Return whether a place is inside a word of a script with spaces."""
+    """Return whether a place is inside a letter, or inside a word of a script with spaces."""
     if not 0 < place < len(text):
         return False
     before, after = text[place - 1], text[place]
-    return _is_spaced(before) and _is_spaced(after)
+    return _is_mark(after) or (_is_spaced(before) and _is_spaced(after))
+
+
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u1aaf\u3040-\ud7af\uf900-\U0010ffff]")
+"""Scripts without spaces between words: those of East Asia, and of class SA in Unicode's UAX 14,
+such as Thai, Burmese and Khmer. Hangul, too: particles follow a noun without a space."""
 
 
 def _is_spaced(letter: str) -> bool:
-    return letter.isalnum() and not (
-        "\u0e00" <= letter <= "\u0eff" or "\u3040" <= letter <= "\ud7af" or letter > "\uf900"
-    )
+    return (letter.isalnum() or _is_mark(letter)) and not _UNSPACED.match(letter)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of a proposal."""
+    """The decision about a proposal."""
 
     decision: Decision
     """`keep`: an active fact. `quarantine`: one that waits for `review`. `drop`: none."""
@@ -645,17 +650,19 @@ def judge(
     """
     cleaned = proposal
     try:
-        _check_confidence(proposal.confidence, settings or MemorySettings())
+        least = least_confidence(settings or MemorySettings())
+        if not least <= proposal.confidence <= 1:
+            refuse(f"has a confidence of {proposal.confidence:g}, not between {least:g} and 1")
         cleaned = replace(proposal, content=clean_content(proposal.content))
         turn = next((turn for turn in turns if turn.uid == proposal.uid), None)
         if turn is None:
             refuse("cites a turn that is not there")
-        if hiding(proposal.quote):
+        if find_hidden_text(proposal.quote):
             refuse("quotes hidden characters")
     except ValidationRefusedError as refused:
         return Verdict("drop", str(refused), proposal)
     trust = min(turn.trust, Trust.ASSISTANT) if turn.role == "assistant" else turn.trust
-    own, sought = shown(turn.text), redact(visible(proposal.quote))
+    own, sought = storable(turn.text), redact(visible(proposal.quote))
     start, end = next(find_quote(sought, own), (0, 0))
     problem = ""
     if not without_markers(own[start:end]).strip():
@@ -663,39 +670,38 @@ def judge(
         problem = f"quotes {'pasted text' if pasted else 'words that are in no message'}"
         trust, end = Trust.WEB, start
     elif trust < Trust.IMPORT:
-        problem = f"was learned from {_FROM[trust]}, not from the user"
+        problem = f"was learned from {_ORIGIN_TEXT[trust]}, not from the user"
     else:
-        said = " ".join(shown(one.text) for one in turns if one.trust == Trust.USER)
+        said = " ".join(storable(one.text) for one in turns if one.trust == Trust.USER)
         if address := new_address(cleaned.content, said):
             problem, trust = f"has {address!r}, which is in no message of the user's", Trust.WEB
     evidence = Evidence(turn.thread, turn.uid, own[start:end], turn.said_at, trust, turn.position)
-    stored = _storable(cleaned, evidence.quote)
+    stored = _storable_proposal(cleaned, evidence.quote)
     if problem:
         return Verdict("quarantine", problem, stored, (evidence,), trust)
-    words = _told(turn, own, start, end, _before(turn, turns, cited))
+    words = _quotation(turn, own, start, end, _previous_start(turn, turns, cited))
     return Verdict("keep", "is in the user's own words", stored, (evidence,), trust, words)
 
 
-_LEAD = 80
+_LEAD_CHARS = 80
 """Characters of the beginning of a message that precede a quotation from it."""
-_MOST = 300
+_QUOTATION_CHARS = 300
 """Characters of a quotation."""
-_SENTENCE = re.compile(r"[^.!?。！？\n]*(?:[.!?。！？\n]+|$)")
-_MARKS = str.maketrans(dict.fromkeys('"“”„‟«»「」『』', "'"))
+_QUOTES = str.maketrans(dict.fromkeys('"“”„‟«»「」『』', "'"))
 
 
-def _told(turn: Statement, own: str, start: int, end: int, before: str) -> str:
+def _quotation(turn: Statement, own: str, start: int, end: int, before: str) -> str:
     """Quote the sentences of a message that hold a quote, after the beginning of the message."""
-    held = [f.span() for f in _SENTENCE.finditer(own) if f.start() < end and start < f.end()]
+    held = [f.span() for f in _STATEMENT.finditer(own) if f.start() < end and start < f.end()]
     first, last = held[0][0], held[-1][1]
-    lead = _shortened(own[:first], _LEAD)
+    lead = _shortened(own[:first], _LEAD_CHARS)
     day = day_in_words(local(turn.said_at, turn.zone)).rpartition(" ")[0]
-    text = f"{lead} {_shortened(own[first:last], _MOST)}".strip().translate(_MARKS)
+    text = f"{lead} {_shortened(own[first:last], _QUOTATION_CHARS)}".strip().translate(_QUOTES)
     about = f' (after "{before}")' if before else ""
     return f'User\'s words{f" of {day}" if day else ""}: "{text}"{about}'
 
 
-def _before(turn: Statement, turns: Sequence[Statement], cited: Collection[str]) -> str:
+def _previous_start(turn: Statement, turns: Sequence[Statement], cited: Collection[str]) -> str:
     """Return the beginning of the user's message before one, unless a fact rests on it."""
     earlier = [
         one
@@ -703,12 +709,12 @@ def _before(turn: Statement, turns: Sequence[Statement], cited: Collection[str])
         if one.thread == turn.thread and one.seq < turn.seq and one.trust == Trust.USER
     ]
     last = max(earlier, key=lambda one: one.seq, default=None)
-    return "" if last is None or last.uid in cited else beginning(shown(last.text))
+    return "" if last is None or last.uid in cited else message_start(storable(last.text))
 
 
-def beginning(text: str) -> str:
+def message_start(text: str) -> str:
     """Return the beginning of a message as it is told before words of the next one."""
-    return _shortened(text, _LEAD).translate(_MARKS)
+    return _shortened(text, _LEAD_CHARS).translate(_QUOTES)
 
 
 def _shortened(text: str, most: int) -> str:
@@ -719,28 +725,20 @@ def _shortened(text: str, most: int) -> str:
     return f"{text[:most].rpartition(' ')[0] or text[:most]} […]"
 
 
-def is_unsure(proposal: Proposal, settings: MemorySettings) -> bool:
-    """Return whether a proposal is refused for its confidence."""
-    return proposal.confidence < max(LEAST_CONFIDENCE, settings.fact_confidence_threshold)
-
-
-def _check_confidence(confidence: float, settings: MemorySettings) -> None:
-    if not LEAST_CONFIDENCE <= confidence <= 1:
-        refuse(f"has a confidence of {confidence:g}, which is not between {LEAST_CONFIDENCE} and 1")
-    if confidence < settings.fact_confidence_threshold:
-        least = settings.fact_confidence_threshold
-        refuse(f"has a confidence of {confidence:g}, below the threshold of {least:g}")
+def least_confidence(settings: MemorySettings) -> float:
+    """Return the confidence below which a proposal is refused."""
+    return max(LEAST_CONFIDENCE, settings.fact_confidence_threshold)
 
 
 def _field(text: str) -> str:
     text = " ".join(text.split())
-    if len(text) > 2 * _MAX_FIELD_CHARS or hiding(text):
+    if len(text) > 2 * _MAX_FIELD_CHARS or find_hidden_text(text):
         return ""  # a redaction may be shorter than its secret
     plain = redact(visible(text))
     return plain if len(plain) <= _MAX_FIELD_CHARS and not MARKUP.search(plain) else ""
 
 
-def _storable(proposal: Proposal, quote: str) -> Proposal:
+def _storable_proposal(proposal: Proposal, quote: str) -> Proposal:
     """Empty the fields that cannot be stored: hidden letters, markup, and invalid dates."""
     language = proposal.language if re.fullmatch(r"[a-z]{2,3}", proposal.language) else ""
     return replace(
@@ -759,8 +757,8 @@ def judge_statement(
     content: str,
     turns: Sequence[Statement] = (),
     *,
-    by: Literal["user", "agent"] = "user",
-    least: Trust = Trust.USER,
+    author: Literal["user", "agent"] = "user",
+    lowest_trust: Trust = Trust.USER,
     category: Category = "context",
     quote: str = "",
 ) -> Verdict:
@@ -769,30 +767,30 @@ def judge_statement(
     Args:
         content: The fact.
         turns: The turns of the run, for an agent's fact.
-        by: The author. A user's fact is kept in any wording; an agent's is kept as the user's own
+        author: A user's fact is kept in any wording; an agent's is kept as the user's own
             words, if it quotes them, or, where the run had read nothing else, as the newest ones.
-        least: The least trust of all content that the run had read before.
+        lowest_trust: The lowest trust of all content that the run had read before.
         category: The fact's category.
         quote: The user's words that an agent's fact rests on.
 
     Example:
         >>> judge_statement("I live in Porto").decision
         'keep'
-        >>> judge_statement("User banks at Fox", by="agent", least=Trust.TOOL).decision
+        >>> judge_statement("User banks at Fox", author="agent", lowest_trust=Trust.TOOL).decision
         'quarantine'
     """
     proposal = Proposal(content, category, 1.0, "", quote)
     try:
-        proposal = replace(proposal, content=clean_content(content, by_hand=by == "user"))
+        proposal = replace(proposal, content=clean_content(content, is_manual=author == "user"))
     except ValidationRefusedError as refused:
         return Verdict("drop", str(refused), proposal)
-    if by == "user":
+    if author == "user":
         return Verdict("keep", "was stated by the user", proposal, (), Trust.USER)
     own = [turn for turn in reversed(turns) if turn.role == "user" and turn.trust == Trust.USER]
-    for turn in own if quote else own[:1] if least >= Trust.ASSISTANT else ():
-        cited = replace(proposal, uid=turn.uid, quote=quote or without_markers(shown(turn.text)))
+    for turn in own if quote else own[:1] if lowest_trust >= Trust.ASSISTANT else ():
+        cited = replace(proposal, uid=turn.uid, quote=quote or without_markers(storable(turn.text)))
         verdict = judge(cited, turns)
         if verdict.kept:
             return verdict
     why = "was written by the agent, without the user's own words that it rests on"
-    return Verdict("quarantine", why, proposal, (), min(least, Trust.ASSISTANT))
+    return Verdict("quarantine", why, proposal, (), min(lowest_trust, Trust.ASSISTANT))

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from thalweg_memory.facts.gates import beginning
+from thalweg_memory.facts.gates import message_start
 from thalweg_memory.facts.merging import words_of
 from thalweg_memory.facts.recall.ranking import index_words, turn_words
 from thalweg_memory.facts.values import (
@@ -170,7 +170,7 @@ class ForgettingPlan:
     operations: Sequence[int]
     """Operations that lose content, and so their reason."""
     reopened: Sequence[FactId]
-    buried: Collection[tuple[Kind, str]]
+    tombstoned: Collection[tuple[Kind, str]]
     """What gets a tombstone."""
     remaining: Sequence[tuple[str, int]]
     """See `Receipt.remaining`."""
@@ -201,7 +201,7 @@ def plan_forgetting(known: ScopeContents, selection: Selection) -> ForgettingPla
         gone=frozenset(gone),
         uids=uids,
         sayings=sayings,
-        beginnings={f'(after "{beginning(turn.text)}")' for turn in turns},
+        beginnings={f'(after "{message_start(turn.text)}")' for turn in turns},
         is_chosen=_chosen_evidence(known, selection),
         lineage=Lineage(known.facts, gone),
         whole_profile=selection.everything,
@@ -224,7 +224,7 @@ def plan_forgetting(known: ScopeContents, selection: Selection) -> ForgettingPla
         log=log,
         operations=sorted(operations),
         reopened=_reopened(known.facts, left),
-        buried=_buried(images, uids),
+        tombstoned=_tombstoned(images, uids),
         remaining=_log_positions(images, turns),
         alike=_alike([known.images[id_][-1] for id_ in gone], staying),
         sayings=sayings,
@@ -305,12 +305,12 @@ def _rests_on(fact: Fact, selection: Selection) -> bool:
     return all(_is_chosen(evidence, selection) for evidence in fact.evidence)
 
 
-def _buried(images: Sequence[Fact], uids: Collection[str]) -> set[tuple[Kind, str]]:
-    buried: set[tuple[Kind, str]] = {("uid", uid) for uid in uids}
+def _tombstoned(images: Sequence[Fact], uids: Collection[str]) -> set[tuple[Kind, str]]:
+    tombstoned: set[tuple[Kind, str]] = {("uid", uid) for uid in uids}
     for fact in images:
-        buried.add(("fact", fact.id))
-        buried |= {("content", text) for text in (fact.content, *fact.aliases)}
-    return buried
+        tombstoned.add(("fact", fact.id))
+        tombstoned |= {("content", text) for text in (fact.content, *fact.aliases)}
+    return tombstoned
 
 
 def _log_positions(images: Sequence[Fact], turns: Sequence[Statement]) -> list[tuple[str, int]]:
@@ -369,7 +369,7 @@ def receipt(
     dry_run: bool = False,
 ) -> Receipt:
     """Return the effects of a plan, without any content."""
-    hashes = {scoped.digests.of(kind, text).hex() for kind, text in planned.buried}
+    hashes = {scoped.digests.of(kind, text).hex() for kind, text in planned.tombstoned}
     return Receipt(
         facts=tuple(planned.gone),
         turns=len(planned.turns),
@@ -411,7 +411,7 @@ def erase(
     _log(scoped, planned)
     scoped.db.run_each(
         "INSERT INTO memory_tombstone (scope, digest) VALUES (?, ?) ON CONFLICT DO NOTHING",
-        sorted({(scoped.id, scoped.digests.of(*each)) for each in planned.buried}),
+        sorted({(scoped.id, scoped.digests.of(*each)) for each in planned.tombstoned}),
     )
     forget_shown(scoped)
     _jobs(scoped, scope, selection)

@@ -9,7 +9,7 @@ from thalweg_memory.facts.gates import (
     judge,
     judge_statement,
     own_words,
-    shown,
+    storable,
     visible,
     without_markers,
 )
@@ -89,7 +89,7 @@ def test_letters_without_digits_hold_no_secret(text: str) -> None:
 @given(texts)
 def test_what_is_shown_once_is_shown_the_same_again(text: str) -> None:
     """A turn is kept as it is shown, and shown again when it is judged."""
-    assert shown(shown(text)) == shown(text)
+    assert storable(storable(text)) == storable(text)
 
 
 def turn(text: str, trust: Trust = Trust.USER, role: str = "user") -> Statement:
@@ -121,7 +121,7 @@ def test_a_facts_evidence_stands_in_own_words_and_its_trust_is_never_raised(
     verdict = judge(Proposal("User lives in Porto", "context", 1.0, "m", quote), [said])
     event(verdict.decision)
     for evidence in verdict.evidence:
-        assert not evidence.quote or any(find_quote(evidence.quote, shown(text)))
+        assert not evidence.quote or any(find_quote(evidence.quote, storable(text)))
         assert evidence.trust <= trust
     assert verdict.trust <= trust
     if verdict.kept:
@@ -149,7 +149,7 @@ def test_whatever_is_proposed_a_verdict_is_given_and_a_kept_fact_is_clean(
 
 @given(content=texts, least=st.sampled_from(Trust))
 def test_what_an_agent_tells_is_never_kept_on_its_own_word(content: str, least: Trust) -> None:
-    verdict = judge_statement(content, by="agent", least=least)
+    verdict = judge_statement(content, author="agent", lowest_trust=least)
     assert not verdict.kept
     assert verdict.trust <= max(least, Trust.ASSISTANT)
 

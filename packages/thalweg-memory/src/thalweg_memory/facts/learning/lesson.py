@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from thalweg_memory.facts.gates import Verdict as Judgement
-from thalweg_memory.facts.gates import find_quote, is_unsure, judge, shown
+from thalweg_memory.facts.gates import find_quote, judge, least_confidence, storable
 from thalweg_memory.facts.learning.questions import PLANTED, Pair, Paragraph, Source
 from thalweg_memory.facts.merging import Verdict, Verdicts, plan_merge, words_of
 from thalweg_memory.facts.merging import folded as words_folded
@@ -192,7 +192,7 @@ def removals(
         turn, fact = own.get(proposal.uid), known.get(proposal.of)
         if proposal.relation != "remove" or turn is None or fact is None:
             continue
-        is_quoted = any(find_quote(proposal.quote, shown(turn.text)))
+        is_quoted = any(find_quote(proposal.quote, storable(turn.text)))
         named = set(words_of(f"{fact.statement} {fact.value}")) & set(words_of(proposal.quote))
         if is_quoted and named and not fact.protected:
             found.append(RequestedRemoval(fact.id, turn.uid))
@@ -217,11 +217,12 @@ def unsure_turns(
     """
     texts = {turn.uid: turn.text for turn in turns}
     facts = [one for one in proposals if one.relation != "remove"]
-    sure = {(one.uid, one.quote) for one in facts if not is_unsure(one, settings)}
+    least = least_confidence(settings)
+    sure = {(one.uid, one.quote) for one in facts if one.confidence >= least}
     return frozenset(
         one.uid
         for one in facts
-        if is_unsure(one, settings)
+        if one.confidence < least
         and (one.uid, one.quote) not in sure
         and any(find_quote(one.quote, texts.get(one.uid, "")))
     )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from thalweg_memory.facts.gates import Verdict, judge, judge_statement, shown
+from thalweg_memory.facts.gates import Verdict, find_quote, judge, judge_statement, storable
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Proposal, Statement, Trust
 
@@ -156,7 +156,7 @@ def test_an_address_that_the_user_did_not_write_waits() -> None:
 )
 def test_what_would_act_on_its_reader_or_is_a_secret_is_dropped(content: str) -> None:
     text = f"I say: {content}"
-    assert judge_statement(content, [turn(text)], by="agent").decision == "drop"
+    assert judge_statement(content, [turn(text)], author="agent").decision == "drop"
     assert propose(content, text, content).decision == "drop"
 
 
@@ -209,7 +209,11 @@ def test_an_agents_note_is_told_as_the_words_that_it_quotes() -> None:
     said = turn("I live in Porto, by the way.")
     for least in (Trust.ASSISTANT, Trust.WEB):
         verdict = judge_statement(
-            "User lives in Porto", [said], by="agent", least=least, quote="I live in Porto"
+            "User lives in Porto",
+            [said],
+            author="agent",
+            lowest_trust=least,
+            quote="I live in Porto",
         )
         assert verdict.kept
         assert '"I live in Porto, by the way."' in verdict.words
@@ -218,17 +222,39 @@ def test_an_agents_note_is_told_as_the_words_that_it_quotes() -> None:
 def test_an_agents_note_without_a_quote_rests_on_the_newest_message() -> None:
     """Unless the run had read anything else: then the note may be of that."""
     said = [turn("Hi."), turn("I live in Porto.", 1)]
-    verdict = judge_statement("User lives in Porto", said, by="agent")
+    verdict = judge_statement("User lives in Porto", said, author="agent")
     assert (verdict.kept, verdict.evidence[0].uid) == (True, "m1")
-    after = judge_statement("User lives in Porto", said, by="agent", least=Trust.WEB)
+    after = judge_statement("User lives in Porto", said, author="agent", lowest_trust=Trust.WEB)
     assert (after.decision, after.trust) == ("quarantine", Trust.WEB)
-    lie = judge_statement("User is rich", said, by="agent", quote="I am rich")
+    lie = judge_statement("User is rich", said, author="agent", quote="I am rich")
     assert (lie.decision, lie.trust) == ("quarantine", Trust.ASSISTANT)
 
 
 def test_a_shown_turn_keeps_the_users_requests_and_no_secrets() -> None:
     """A request to the agent is ordinary talk; what was pasted or quoted is omitted elsewhere."""
     text = "I like tea. Can you remind me to forward the mail? My password is hunter2."
-    assert shown(text) == (
+    assert storable(text) == (
         "I like tea. Can you remind me to forward the mail? My password is [redacted: password]."
     )
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "found"),
+    [
+        ("caf\u00e9", "Un cafe\u0301 noir.", ["cafe\u0301"]),
+        ("cafe\u0301", "Un caf\u00e9 noir.", ["caf\u00e9"]),
+        ("cafe", "Un cafe\u0301 noir.", []),
+        ("\u1107\u116e\u1109\u1161\u11ab", "\ubd80\uc0b0\uc5d0 \uc0b0\ub2e4", ["\ubd80\uc0b0"]),
+        ("कम", "यह कमी है", []),
+        ("की", "कीमत", []),
+        ("कमी", "यह कमी है", ["कमी"]),
+        ("ទៅ", "ខ្ញុំបានទៅផ្ទះ", ["ទៅ"]),
+        ("သွား", "သူသွားသည်", ["သွား"]),
+        ("like 👍", "I like 👍\ufe0f.", ["like 👍\ufe0f"]),
+    ],
+)
+def test_a_quote_is_found_as_whole_letters_and_words(
+    quote: str, text: str, found: list[str]
+) -> None:
+    """In scripts with combining marks and without spaces, and in both normal forms of Unicode."""
+    assert [text[start:end] for start, end in find_quote(quote, text)] == found

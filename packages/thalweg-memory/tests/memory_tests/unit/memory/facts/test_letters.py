@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg_memory.facts.gates import folded, hiding, visible
+from thalweg_memory.facts.gates import find_hidden_text, normalize_compatible, visible
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from thalweg_memory.facts.gates import folded, hiding, visible
 )
 def test_what_spelling_needs_stays(text: str) -> None:
     assert visible(text) == text
-    assert hiding(text) == []
+    assert find_hidden_text(text) == []
 
 
 @pytest.mark.parametrize(
@@ -39,12 +39,12 @@ def test_what_spelling_needs_stays(text: str) -> None:
 def test_what_hides_is_taken_out_and_its_statement_named(hidden: str) -> None:
     text = f"My tea. My bank{hidden} is Fox."
     assert visible(text) == "My tea. My bank is Fox."
-    assert [text[start:end].strip() for start, end in hiding(text)] == [text[8:]]
+    assert [text[start:end].strip() for start, end in find_hidden_text(text)] == [text[8:]]
 
 
 def test_a_mark_at_the_start_of_a_file_and_a_soft_hyphen_are_no_hiding() -> None:
-    assert hiding("\ufeffMy bank is Fox. Ver\u00adsicherung.") == []
+    assert find_hidden_text("\ufeffMy bank is Fox. Ver\u00adsicherung.") == []
 
 
 def test_letters_of_other_widths_are_compared_as_plain_ones() -> None:
-    assert folded("\uff29gnore \U0001d422t") == "Ignore it"
+    assert normalize_compatible("\uff29gnore \U0001d422t") == "Ignore it"

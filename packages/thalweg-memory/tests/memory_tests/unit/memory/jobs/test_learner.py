@@ -573,11 +573,11 @@ def test_the_line_of_a_job_has_confidences_and_the_names_of_sections() -> None:
     fact = Fact(FactId("f1"), "Oslo.", "context", 0.85, "2026-01-01T00:00:00Z", "t")
     section = ProfileSection("topOfMind", "Oslo.")
     report.count([PutFact(fact, "new"), WriteSection(section, "profile")])
-    report.refused["it has a confidence of 0.6, below the threshold of 0.7"] += 1
+    report.refused["it has a confidence of 0.6, not between 0.7 and 1"] += 1
 
     line = sentence(report)
     assert "1 active, 1 section (confidence: 0.85); updated userContext.topOfMind;" in line
-    assert "not taken: 1 it has a confidence of 0.6, below the threshold of 0.7;" in line
+    assert "not taken: 1 it has a confidence of 0.6, not between 0.7 and 1;" in line
     assert event_of(report)["sections"] == ["userContext.topOfMind"]
 
 
