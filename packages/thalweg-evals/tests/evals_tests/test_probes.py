@@ -186,7 +186,7 @@ def test_a_model_that_ignores_the_rules_is_not_taken_for_a_context_that_lost_the
 # --- isolation
 
 Ended = Callable[[Delegation, SubagentReport], Command[Any]]
-_ended = Delegation.ended
+_ended = Delegation.finish
 
 
 def isolated(case: str = "one_child", policy: str = "thalweg") -> tuple[str, str]:
@@ -247,7 +247,7 @@ def cut(run: Delegation, report: SubagentReport) -> Command[Any]:
 def test_a_task_tool_that_hands_over_too_much_or_too_little_fails(
     changed: Ended, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Delegation, "ended", changed)
+    monkeypatch.setattr(Delegation, "finish", changed)
 
     verdict, found = isolated()
 

@@ -36,6 +36,7 @@ from thalweg_agent.backends.protocol import (
     SandboxBackendProtocol,
     cap_matches,
 )
+from thalweg_agent.backends.results import PATH_NOT_FOUND
 from thalweg_agent.backends.routes import RoutedPath, Routes, inner_globs
 from thalweg_agent.backends.searches.matches import folder_info
 
@@ -96,7 +97,8 @@ class CompositeBackend(FlowBackend):
             # A folder may be there only because a backend is below it.
             if not mounted or place.path == "/":
                 return _outer(listed, place, path)
-            listed = LsResult(entries=[])
+            is_missing = (listed.error or "").endswith(PATH_NOT_FOUND)
+            listed = LsResult(None if is_missing else listed.error, [])
         entries = {folder: folder_info(folder) for folder in mounted}
         for info in self._own(place, listed.entries or ()):
             is_folder = info.get("is_dir", False)

@@ -51,6 +51,7 @@ from thalweg_agent.backends.protocol import (
     WriteResult,
     search_twin,
 )
+from thalweg_agent.backends.results import PATH_NOT_FOUND
 from thalweg_agent.backends.searches.folder import FolderSearch, error_text
 from thalweg_agent.backends.searches.globs import compile_grep_include_glob
 from thalweg_agent.backends.searches.matches import capped
@@ -123,7 +124,7 @@ class FilesystemBackend(BackendProtocol):
                     return LsResult(error=f"Path '{path}': not_a_directory")
                 found = [self._listed(entry, problems) for entry in entries(place)]
         except (FileNotFoundError, NotADirectoryError):
-            return LsResult(error=f"Path '{path}': path_not_found")
+            return LsResult(error=f"Path '{path}': {PATH_NOT_FOUND}")
         except (PathError, OSError) as problem:
             return LsResult(error=f"Cannot list '{path}': {error_text(problem)}")
         infos = sorted((info for info in found if info), key=lambda info: info["path"])

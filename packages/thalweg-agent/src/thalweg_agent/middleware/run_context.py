@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import date, datetime
 from functools import partial
 from typing import Annotated, Any, NotRequired, Self
@@ -112,7 +112,7 @@ class RunContextMiddleware(ModelCallFlow, AgentMiddleware[RunContextState, Any, 
         place = "" if self._place is None else self._place(get_config())
         return Surroundings(day, place, self._files(), tuple(_tasks(request.state)))
 
-    def _files(self) -> Sequence[str]:
+    def _files(self) -> Sequence[tuple[str, str]]:
         if self._backend is None or self._uploads is None:
             return ()
         listed = self._backend.ls(self._uploads).entries or ()
@@ -146,7 +146,7 @@ class _Call:
     def settle(self, response: ModelResponse[Any]) -> Response:
         """Return the response with an update of the record of the call in the state."""
         sent = [one for one in self.reminders if one.before in self.inserts.shown]
-        live = [*map(_plain, sent)]
+        live = [[*astuple(one)] for one in sent]
         after = {DATE: self.now.date, PLACE: self.now.place, "uid": self.uid, "live": live}
         update: dict[str, Any] = {} if after == _before(self.request) else {CHANNEL: after}
         if images := _new_images(self.request.state["messages"]):
@@ -176,25 +176,21 @@ def _begins_with(request: ModelRequest[Any]) -> str:
     return next((one.id or "" for one in user_messages if not is_note(one)), "")
 
 
-def _file(info: FileInfo) -> str:
+def _file(info: FileInfo) -> tuple[str, str]:
     size = info.get("size")
-    return info["path"] if size is None else f"{info['path']} ({size:,} bytes)"
+    return info["path"], "" if size is None else f"({size:,} bytes)"
 
 
-def _tasks(state: Any) -> Sequence[str]:  # noqa: ANN401 (any agent's)
+def _tasks(state: Any) -> Sequence[tuple[str, str]]:  # noqa: ANN401 (any agent's)
     ended = [
-        f"{task['subagent']}: {task['description']} ({task['status']}) {task.get('report', '')}"
-        for task in plain(state.get("tasks")).values()
+        (f"{one['subagent']}: {one['description']}", f"({one['status']}) {one.get('report', '')}")
+        for one in plain(state.get("tasks")).values()
     ]
     elsewhere = [
-        f"{task['agent_name']}: background task {task['task_id']} ({task['status']})"
+        (f"{task['agent_name']}: background task {task['task_id']}", f"({task['status']})")
         for task in (state.get("async_tasks") or {}).values()
     ]
     return [*ended, *elsewhere]
-
-
-def _plain(one: Addition) -> list[str]:
-    return [one.part, one.text, one.about, one.before]
 
 
 def _new_images(messages: Sequence[AnyMessage]) -> dict[str, ViewedImage]:

@@ -97,13 +97,14 @@ class DiskPlaces:
         folder = self._root / tag(owner)
         folder = folder if thread is None else folder / tag(thread)
         for one in (folder, folder.with_name(folder.name + _NOTES)):
-            try:
-                # Does not follow links, and keeps to open folders where the platform can.
-                shutil.rmtree(one)
-            except FileNotFoundError:
-                continue
-            except OSError as problem:
-                raise _storage(folder, problem) from None
+            while os.path.lexists(one):
+                try:
+                    # Does not follow links, and keeps to open folders where the platform can.
+                    shutil.rmtree(one)
+                except FileNotFoundError:
+                    continue  # another process deletes files of it: the rest is still there
+                except OSError as problem:
+                    raise _storage_error(self._root, problem) from None
         with suppress(OSError):  # that of the owner, if it is empty
             (self._root / tag(owner)).rmdir()
 
@@ -157,7 +158,7 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
                 file = os.open(place.name, _READ, dir_fd=place.folder)
         except OSError as problem:
             if problem.errno not in _NOT_HERE | {errno.ENXIO}:
-                raise _storage(self.folder, problem) from None
+                raise _storage_error(self.folder.parent.parent, problem) from None
             yield None
             return
         try:
@@ -190,7 +191,7 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
                 raise PathError(
                     path, "Its folder was deleted in the meantime", "try again"
                 ) from None
-            raise _storage(self.folder, problem) from None
+            raise _storage_error(self.folder.parent.parent, problem) from None
 
     def annotate(self, path: str, note: str) -> None:
         """Store a note about the current version of a file; agents do not see it.
@@ -206,7 +207,7 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
             make_private_folder(at.parent)
             write_bytes(FolderPath(None, str(at), at.name, is_private=True), text.encode())
         except OSError as problem:
-            raise _storage(self.folder, problem) from None
+            raise _storage_error(self.folder.parent.parent, problem) from None
 
     def notes(self, folder: str) -> dict[str, str]:
         """Return notes, and delete those of missing or changed files; see `ThreadBackend.notes`."""
@@ -245,6 +246,6 @@ def _passed_over(_path: str) -> None:
     """Skip a folder that cannot be listed: an agent may create one."""
 
 
-def _storage(folder: Path, problem: OSError) -> StorageError:
+def _storage_error(root: Path, problem: OSError) -> StorageError:
     fix = "free some space" if problem.errno == errno.ENOSPC else "check the folder's rights"
-    return StorageError(folder.parent.parent.name, problem.strerror or str(problem), fix)
+    return StorageError(root.name, problem.strerror or str(problem), fix)

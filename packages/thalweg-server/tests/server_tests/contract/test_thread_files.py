@@ -1,5 +1,6 @@
 """The files of a thread keep every promise of a backend, on disk and in PostgreSQL."""
 
+import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,11 +10,49 @@ import pytest
 
 from agent_tests.contract.suites.backends import BackendContract
 from core_tests.postgres import Served
-from thalweg.errors import PathError
+from thalweg.errors import PathError, StorageError
 from thalweg_agent.backends.protocol import BackendProtocol
 from thalweg_server.uploads.base import Places, ThreadBackend
 from thalweg_server.uploads.disk import DiskPlaces
 from thalweg_server.uploads.postgres import CHUNK_BYTES, PostgresPlaces
+
+
+def test_files_that_another_process_deletes_meanwhile_do_not_keep_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`rmtree` of Python 3.12 and older stops at a file that is gone."""
+    places = DiskPlaces(tmp_path)
+    for n in range(6):
+        places.backend("ada", "t1").create(f"/uploads/{n}.txt", b"x")
+    deleted: list[str] = []
+
+    def unlink(path: str, *, dir_fd: int | None = None) -> None:
+        os_unlink(path, dir_fd=dir_fd)
+        deleted.append(path)
+        if len(deleted) == 1:
+            raise FileNotFoundError(path)
+
+    os_unlink = os.unlink
+    monkeypatch.setattr(os, "unlink", unlink)
+    places.forget("ada", "t1")
+
+    assert len(deleted) == 6
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("thread", ["t1", None])
+def test_a_folder_that_cannot_be_deleted_is_reported_with_the_folder_of_all_files(
+    tmp_path: Path, thread: str | None
+) -> None:
+    """Only a folder is deleted, not the target of a link."""
+    places = DiskPlaces(tmp_path / "files")
+    folder = places.backend("ada", "t1").folder
+    folder = folder if thread else folder.parent
+    folder.parent.mkdir(parents=True)
+    folder.symlink_to(tmp_path)
+    with pytest.raises(StorageError) as refused:
+        places.forget("ada", thread)
+    assert refused.value.place == "files"
 
 
 class PlacesContract(BackendContract):

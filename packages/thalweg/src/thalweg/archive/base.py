@@ -76,7 +76,11 @@ def parse_thread_id(given: str) -> ThreadId:
 
 
 def is_thread_id(name: str) -> bool:
-    """Return whether a thread's name in an archive is an id; those of subagents are not."""
+    """Return whether a thread's name in an archive is a `ThreadId`.
+
+    Neither a subagent's is one, nor the escaped name of an id with `/~`, which only
+    `ContextMiddleware` accepts: a run under that name would be of another thread.
+    """
     try:
         parse_thread_id(name)
     except ThreadIdError:

@@ -29,6 +29,8 @@ class Addition:
     """One line about it for people: counts and names, without content of a memory."""
     before: str = ""
     """`uid` of the user's message that it precedes; empty for the system prompt."""
+    lines: Sequence[str] = ()
+    """Of a reminder: the lines that it announces, those of older files or tasks included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +52,10 @@ class Surroundings:
     """The day, such as `2026-11-23 (Monday)`; empty to omit it."""
     place: str = ""
     """The location of the user, on one line: a folder and its project; empty if unspecified."""
-    uploads: Sequence[str] = ()
-    """Files of the user, one line each, oldest first."""
-    tasks: Sequence[str] = ()
-    """Delegated tasks, one line each with status and result, oldest first."""
+    uploads: Sequence[tuple[str, str]] = ()
+    """Files of the user, each with a note such as its size, oldest first."""
+    tasks: Sequence[tuple[str, str]] = ()
+    """Delegated tasks, each with its status and result, oldest first."""
 
 
 def plan_additions(
@@ -70,56 +72,46 @@ def plan_additions(
         Place and date, the reminders that are still sent, and those that are due.
 
     Example:
-        >>> sent = plan_additions(Surroundings(uploads=["/a.csv"]), (), "m1")
-        >>> more = plan_additions(Surroundings(uploads=["/a.csv", "/b.csv"]), sent, "m2")
+        >>> old, new = ("/a.csv", "(9 bytes)"), ("/b (1).csv", "(5 bytes)")
+        >>> sent = plan_additions(Surroundings(uploads=[old]), (), "m1")
+        >>> more = plan_additions(Surroundings(uploads=[old, new]), sent, "m2")
         >>> [(addition.part, addition.before, addition.about) for addition in more]
-        [('uploads', 'm1', '/a.csv'), ('uploads', 'm2', '/b.csv')]
+        [('uploads', 'm1', '/a.csv'), ('uploads', 'm2', '/b (1).csv')]
     """
     reminders = [addition for addition in live if addition.before]
-    place = _fence_safe_line(surroundings.place)
-    place_additions = [Addition(PLACE, prompt("place").render(place=place), place)] if place else []
-    date_additions = (
-        [Addition(DATE, prompt("date").render(date=surroundings.date), surroundings.date)]
-        if surroundings.date
-        else []
+    stated = ((PLACE, _fence_safe_line(surroundings.place)), (DATE, surroundings.date))
+    of_system_prompt = (
+        Addition(part, prompt(part).render(**{part: text}), text) for part, text in stated if text
     )
     due_reminders = (
         _reminder(part, lines, reminders, uid)
         for part, lines in ((UPLOADS, surroundings.uploads), (TASKS, surroundings.tasks))
     )
     return (
-        *place_additions,
-        *date_additions,
+        *of_system_prompt,
         *reminders,
         *(addition for addition in due_reminders if addition is not None and uid),
     )
 
 
 def _reminder(
-    part: str, lines: Sequence[str], live: Iterable[Addition], uid: str
+    part: str, items: Sequence[tuple[str, str]], live: Iterable[Addition], uid: str
 ) -> Addition | None:
-    """Return a reminder with the lines that no live reminder has; `None` if there are none."""
-    known_lines = {
-        line for addition in live if addition.part == part for line in addition.text.splitlines()
-    }
-    new_lines = [line for line in map(_list_item, lines) if line not in known_lines]
-    if not new_lines:
+    """Return a reminder of the items that no live reminder announces; `None` if there are none."""
+    known = {line for addition in live if addition.part == part for line in addition.lines}
+    names = {_fence_safe_line(f"{name} {note}"): _fence_safe_line(name) for name, note in items}
+    new = [line for line in names if line not in known]
+    if not new:
         return None
-    newest_lines, older_count = (
-        new_lines[-MAX_REMINDER_LINES:],
-        max(0, len(new_lines) - MAX_REMINDER_LINES),
-    )
-    listing = "\n".join(([f"- … and {older_count:,} older"] if older_count else []) + newest_lines)
-    names = ", ".join(line.removeprefix("- ").partition(" (")[0] for line in newest_lines)
-    return Addition(part, prompt(part).render(lines=listing), names, uid)
-
-
-def _list_item(line: str) -> str:
-    """Return a list item on one line, which cannot end the fence around it."""
-    return f"- {_fence_safe_line(line)}"
+    newest = new[-MAX_REMINDER_LINES:]
+    older = [f"… and {len(new) - len(newest):,} older"] if len(new) > len(newest) else []
+    listing = "\n".join(f"- {line}" for line in (*older, *newest))
+    about = ", ".join(names[line] for line in newest)
+    return Addition(part, prompt(part).render(lines=listing), about, uid, new)
 
 
 def _fence_safe_line(text: str) -> str:
+    """Return a text on one line, which cannot end the fence around it."""
     flat = " ".join(text.split())
     return re.sub(r"<(?=\s*/?\s*run-context)", r"<\\", flat, flags=re.IGNORECASE)
 

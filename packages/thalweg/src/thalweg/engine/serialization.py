@@ -34,9 +34,16 @@ from thalweg.engine.summaries.summary import summary_to_data
 
 _T = TypeVar("_T")
 _TYPES: dict[str, type] = {
-    kind.__name__.lower(): kind
-    for kind in (Evict, Elide, Supersede, Strip, Fold, Pin, Unpin, EngineSnapshot)
+    "evict": Evict,
+    "elide": Elide,
+    "supersede": Supersede,
+    "strip": Strip,
+    "fold": Fold,
+    "pin": Pin,
+    "unpin": Unpin,
 }
+"""The kinds of edits by their names in stored threads, which stay when a class is renamed."""
+_NAMES = {kind: name for name, kind in _TYPES.items()}
 
 
 def edit_to_plain(edit: Edit) -> dict[str, Any]:
@@ -63,7 +70,7 @@ def edit_to_plain(edit: Edit) -> dict[str, Any]:
         values["pending"] = _field_values(pending)
     if forecast := values.pop("forecast"):
         values["forecast"] = _field_values(forecast)
-    return {"edit": type(edit).__name__.lower(), **values}
+    return {"edit": _NAMES[type(edit)], **values}
 
 
 def edit_from_plain(plain: Mapping[str, Any]) -> Edit:
@@ -92,25 +99,25 @@ _PARSE_ERRORS = (KeyError, TypeError, ValueError, AttributeError)
 
 def _parse_edit(plain: Mapping[str, Any]) -> Edit:
     if "parts" not in plain:
-        edit: Edit = _validated(plain["edit"], plain)
+        edit: Edit = _validated(_TYPES[plain["edit"]], plain)
         return edit
-    rewrite: Rewrite = _validated(plain["edit"], {**plain, "parts": ()})
+    rewrite: Rewrite = _validated(_TYPES[plain["edit"]], {**plain, "parts": ()})
     return replace(rewrite, parts=parts_from_plain(plain["parts"]))
 
 
-def _validated(name: str, plain: Mapping[str, Any]) -> Any:  # noqa: ANN401 (of the named type)
+def _validated(kind: type, plain: Mapping[str, Any]) -> Any:  # noqa: ANN401 (of that type)
     """Return a value of a type; JSON is parsed strictly, and has lists for tuples."""
     try:
         text = json.dumps(plain, ensure_ascii=False).encode()
     except UnicodeEncodeError:  # half a surrogate pair, which texts may have and JSON may not
-        return _adapter(name).validate_python(plain)
-    return _adapter(name).validate_json(text, strict=True)
+        return _adapter(kind).validate_python(plain)
+    return _adapter(kind).validate_json(text, strict=True)
 
 
 @cache
-def _adapter(name: str) -> TypeAdapter[Any]:
+def _adapter(kind: type) -> TypeAdapter[Any]:
     """Return the validator of a type, which ignores fields that the type does not have."""
-    return TypeAdapter(_TYPES[name])
+    return TypeAdapter(kind)
 
 
 def from_fields(kind: type[_T], plain: Mapping[str, Any]) -> _T:
@@ -173,7 +180,7 @@ def _snapshot_from_plain(plain: Mapping[str, Any]) -> EngineSnapshot:
     if not isinstance(fold, Fold | None):
         raise TypeError(fold)
     rewrites = (edit for edit in edits_from_plain(plain["rewrites"]) if isinstance(edit, Rewrite))
-    snapshot: EngineSnapshot = _validated("enginesnapshot", {**plain, "fold": None, "rewrites": ()})
+    snapshot: EngineSnapshot = _validated(EngineSnapshot, {**plain, "fold": None, "rewrites": ()})
     return replace(snapshot, fold=fold, rewrites=tuple(rewrites))
 
 

@@ -119,7 +119,7 @@ class TaskOwner(Protocol):
 class Delegation:
     """One call of the tool: the child's run and its report."""
 
-    house: TaskOwner
+    middleware: TaskOwner
     spec: Spec
     runtime: ToolRuntime[Any, Any]
     progress: Progress
@@ -133,8 +133,8 @@ class Delegation:
     changes: dict[str, Any] = field(init=False)
     """Update of the parent's state with its changes of files."""
     step: ParentStep = field(init=False)
-    writes: ChildWrites = field(init=False)
-    written: dict[str, Any] = field(default_factory=dict)
+    child_writes: ChildWrites = field(init=False)
+    state_update: dict[str, Any] = field(default_factory=dict)
     """Its changes of other keys of the parent's state."""
     failure: Exception | None = None
     """The child's own failure, if it failed."""
@@ -142,12 +142,12 @@ class Delegation:
     _started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def __post_init__(self) -> None:
-        state, private = self.runtime.state, self.house.private_state_keys
+        state, private = self.runtime.state, self.middleware.private_state_keys
         task = self.instructions or self.description
         if not self.spec.is_fork:
             self.inputs = isolated(state, task, private)
         else:
-            sent = self.house.sent_before(self.call_id)
+            sent = self.middleware.sent_before(self.call_id)
             is_own = self.spec.runnable is None
             self.inputs = forked(state, sent, task, None if is_own else private)
         self.progress.knows(self.inputs["messages"])
@@ -158,12 +158,12 @@ class Delegation:
         written, values = self.step.note()
         before = {**self.inputs, **values}
         resumed = self.step.is_resumed
-        self.writes = ChildWrites(self.child, self._is_shared, before, resumed, written)
+        self.child_writes = ChildWrites(self.child, self._is_shared, before, resumed, written)
 
     def _is_shared(self, key: str) -> bool:
         if key == "files":  # live files are shared as they change
             return not self.files.is_live
-        return is_shared(key, self.house.private_state_keys)
+        return is_shared(key, self.middleware.private_state_keys)
 
     @property
     def call_id(self) -> str:
@@ -176,17 +176,14 @@ class Delegation:
         task = self.instructions or self.description
         return fork_task(task) if self.spec.is_fork else task
 
-    def inside(self, files: RunningSubagent) -> SubagentRun:
+    def child_run(self, files: RunningSubagent) -> SubagentRun:
         """Return the run of the child with its part of the files."""
-        config = files.config(CONFIG)
-        return SubagentRun(
-            self.child, self.inputs, config, self.progress, self.writes, self.emit_turn
-        )
+        config, writes = files.config(CONFIG), self.child_writes
+        return SubagentRun(self.child, self.inputs, config, self.progress, writes, self.emit_turn)
 
     def begin(self) -> None:
         """Emit that it begins; after a crash or an interrupt, that it resumes."""
-        given = (self.runtime.config or {}).get("configurable", {})
-        self._emit("task_started", resumed=bool(given.get("__pregel_resuming")))
+        self._emit("task_started", resumed=self.step.is_resumed)
         self._log_content("task", self.description or self.instructions)
 
     def emit_turn(self) -> None:
@@ -213,15 +210,15 @@ class Delegation:
             line = brief(text)
             _log.debug("subagent %s, task %s: %s: %s", self.spec.name, self.call_id, what, line)
 
-    def write(self) -> None:
+    def apply_writes(self) -> None:
         """Make the child's changes of the parent's state: those of the steps that it completed."""
-        writes: Writes = list(self.writes.applied)
+        writes: Writes = list(self.child_writes.applied)
         if not shows_writes(self.child) and isinstance(self.progress.values, Mapping):
-            writes = self.writes.from_result(self.progress.values, self.step.channels or {})
-        self.written = self.step.write(by_key(writes, self.step.channels))
+            writes = self.child_writes.from_result(self.progress.values, self.step.channels or {})
+        self.state_update = self.step.write(by_key(writes, self.step.channels))
         self.step.leave()
 
-    def others_ended(self) -> Flow[None]:
+    def wait_for_concurrent_tasks(self) -> Flow[None]:
         """Wait for concurrent tasks that could write a key that this one wrote.
 
         The step does not end before them, and each report can name the value that is kept.
@@ -241,7 +238,7 @@ class Delegation:
         if limit is None and (not isinstance(values, Mapping) or "messages" not in values):
             raise ValueError(_NO_MESSAGES)
         values = values or {}
-        files = self._files(values.get("files"))
+        files = self._collect_file_changes(values.get("files"))
         status: Status = "completed"
         is_json = False
         if limit is not None:
@@ -258,9 +255,9 @@ class Delegation:
                 answer = prompt("task_silent").render(subagent=self.spec.name, why=why, body=body)
             elif not is_json:
                 answer += footer(self.progress, files)
-        return self._made(status, answer, is_json=is_json, files=files, limit=limit)
+        return self._build_report(status, answer, is_json=is_json, files=files, limit=limit)
 
-    def _made(
+    def _build_report(
         self,
         status: Status,
         answer: str,
@@ -268,7 +265,7 @@ class Delegation:
         is_json: bool = False,
         **more: Any,  # noqa: ANN401
     ) -> SubagentReport:
-        had = self.runtime.state.get("artifacts")
+        earlier_artifacts = self.runtime.state.get("artifacts")
         conflicts = self.step.conflicts()
         lines = "" if is_json or not conflicts else "\n\n" + "\n".join(conflicts)
         return SubagentReport(
@@ -278,7 +275,7 @@ class Delegation:
             answer + lines + self.files.notices(),
             denied=dict(self.progress.denied),
             conflicts=tuple(conflicts),
-            artifacts=tuple(new_artifacts(self.progress.values or {}, had)),
+            artifacts=tuple(new_artifacts(self.progress.values or {}, earlier_artifacts)),
             turns=self.progress.turns,
             tokens=self.progress.tokens,
             seconds=self._seconds(),
@@ -290,14 +287,14 @@ class Delegation:
         most = getattr(self.progress.limits, name, None)
         return name if most is None else f"{most:g} {name[:-1] if most == 1 else name}"
 
-    def _gist(self, report: SubagentReport) -> str:
+    def _outcome(self, report: SubagentReport) -> str:
         """Return the outcome for the ledger; for a stopped run, its position and the cause."""
         if report.limit is None:
             return report.answer
         position = self.progress.texts[-1] if self.progress.texts else f"{report.turns} turns taken"
         return f"stopped at {self._limit(report.limit)}: {position}"
 
-    def _files(self, files: object) -> tuple[str, ...]:
+    def _collect_file_changes(self, files: object) -> tuple[str, ...]:
         """Take over its changes of files, and return the paths, with those that its tools reported.
 
         Args:
@@ -310,14 +307,12 @@ class Delegation:
         gone = changed.pop(GONE, {})
         return tuple(dict.fromkeys([*self.progress.files, *changed, *gone]))
 
-    def ended(self, report: SubagentReport) -> Command[Any]:
+    def finish(self, report: SubagentReport) -> Command[Any]:
         """Return the parent's update: the report, and the child's changes of the state."""
-        update = self.written | (self.changes if self.files.is_live else {})
-        if report.artifacts:
-            update["artifacts"] = [*report.artifacts]
-        figures = self._figures() | ({"denied": [*report.denied]} if report.denied else {})
-        if report.artifacts:
-            figures["artifacts"] = [*report.artifacts]
+        artifacts = {"artifacts": [*report.artifacts]} if report.artifacts else {}
+        update = self.state_update | (self.changes if self.files.is_live else {}) | artifacts
+        denied = {"denied": [*report.denied]} if report.denied else {}
+        figures = self._figures() | denied | artifacts
         self._emit(_FINISHED[report.status], status=report.status, **figures)
         self._log_content("final output", report.answer)
         message = ToolMessage(
@@ -334,7 +329,7 @@ class Delegation:
             "description": brief(self.description or self.instructions),
             "started_at": iso(self._started_at),
             "ended_at": iso(datetime.now(UTC)),
-            "report": brief(self._gist(report)),
+            "report": brief(self._outcome(report)),
             "report_id": str(message.id),
         }
         if self.thread is not None:
@@ -342,7 +337,7 @@ class Delegation:
         tasks = {self.call_id: entry}
         return Command(update={**update, "messages": [message], "tasks": tasks})
 
-    def failed(self, error: BaseException) -> None:
+    def record_failure(self, error: BaseException) -> None:
         """Record the exception of a child, if it is the child's own failure.
 
         Raises:
@@ -353,7 +348,7 @@ class Delegation:
             return
         if isinstance(error, GraphBubbleUp) or not isinstance(error, Exception):
             if isinstance(error, GraphBubbleUp):
-                self.step.leave_note(self.writes.applied, self.progress.values or {})
+                self.step.leave_note(self.child_writes.applied, self.progress.values or {})
             else:
                 with suppress(RuntimeError):  # the loop that streams may be closed
                     self._emit("task_cancelled", **self._figures())
@@ -364,9 +359,9 @@ class Delegation:
     def _report_of_failure(self, error: Exception) -> SubagentReport:
         kind = type(error).__name__
         answer = prompt("task_failed").render(subagent=self.spec.name, kind=kind)
-        files = self._files(None)
+        files = self._collect_file_changes(None)
         answer += footer(self.progress, files)
-        return self._made("failed", answer, files=files, error=f"{kind}: {error}"[:500])
+        return self._build_report("failed", answer, files=files, error=f"{kind}: {error}"[:500])
 
 
 async def _all_done(futures: Sequence["Future[None]"]) -> None:

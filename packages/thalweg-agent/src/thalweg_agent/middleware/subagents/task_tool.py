@@ -52,7 +52,7 @@ class TaskToolSchema(BaseModel):
         return given
 
 
-def task_tool(house: TaskOwner, description: str) -> BaseTool:
+def task_tool(middleware: TaskOwner, description: str) -> BaseTool:
     """Create the tool, sync and async, for both forms of the call.
 
     A call is `task(description, subagent_type)`, or `task(description, prompt, subagent_type,
@@ -66,20 +66,20 @@ def task_tool(house: TaskOwner, description: str) -> BaseTool:
         prompt: str = "",
         max_turns: int = 0,
     ) -> Flow[ToolResult]:
-        run = _prepare(house, runtime, description, prompt, subagent_type, max_turns)
+        run = _prepare(middleware, runtime, description, prompt, subagent_type, max_turns)
         if isinstance(run, ToolMessage):
             return run
         try:
             run.begin()
             try:
                 with run.files as files:
-                    child = run.inside(files)
+                    child = run.child_run(files)
                     yield SyncOrAsync(partial(run_child, child), partial(arun_child, child))
             except BaseException as error:  # noqa: BLE001 (a run's edge; what is no failure goes on)
-                run.failed(error)
-            run.write()
-            yield from run.others_ended()
-            return run.ended(run.report())
+                run.record_failure(error)
+            run.apply_writes()
+            yield from run.wait_for_concurrent_tasks()
+            return run.finish(run.report())
         finally:
             run.step.leave()
 
@@ -94,7 +94,7 @@ def task_tool(house: TaskOwner, description: str) -> BaseTool:
 
 
 def _prepare(
-    house: TaskOwner,
+    middleware: TaskOwner,
     runtime: ToolRuntime[Any, Any],
     description: str,
     instructions: str,
@@ -111,9 +111,9 @@ def _prepare(
     refuse = partial(_refusal, runtime.tool_call_id)
     if outer is not None and outer.is_fork:
         return refuse(prompt("task_fork_refused").render())
-    spec = house.specs.get(subagent_type)
+    spec = middleware.specs.get(subagent_type)
     if spec is None:
-        names = ", ".join(f"`{name}`" for name in house.specs)
+        names = ", ".join(f"`{name}`" for name in middleware.specs)
         return refuse(prompt("task_unknown_type").render(wanted=subagent_type, names=names))
     if not (description.strip() or instructions.strip()):
         return refuse(prompt("task_bare").render(name="description"))
@@ -125,10 +125,10 @@ def _prepare(
     if depths and progress.depth > min(depths):
         return refuse(prompt("task_too_deep").render(depth=min(depths)))
     given = (runtime.config or {}).get("configurable", {})
-    if house.max_delegations is not None and _place(runtime) > house.max_delegations:
-        return refuse(prompt("task_too_many").render(most=house.max_delegations))
-    child = house.runnable(spec, given.get(SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY))
-    return Delegation(house, spec, runtime, progress, child, description, instructions)
+    if middleware.max_delegations is not None and _place(runtime) > middleware.max_delegations:
+        return refuse(prompt("task_too_many").render(most=middleware.max_delegations))
+    child = middleware.runnable(spec, given.get(SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY))
+    return Delegation(middleware, spec, runtime, progress, child, description, instructions)
 
 
 def _place(runtime: ToolRuntime[Any, Any]) -> int:

@@ -149,12 +149,16 @@ def test_a_folder_leads_to_the_backends_below_it() -> None:
 def test_a_listing_survives_a_folder_that_is_there_only_because_of_a_prefix(
     tmp_path: Path,
 ) -> None:
-    """The default reports that it has none."""
-    composite = CompositeBackend(FilesystemBackend(tmp_path), {"/a/b/": store()})
+    """The default reports that it has none; another error of the default is reported."""
+    (tmp_path / "file").touch()
+    routes: dict[str, BackendProtocol] = {"/a/b/": store(), "/file/b/": store()}
+    composite = CompositeBackend(FilesystemBackend(tmp_path), routes)
 
     assert composite.ls("/a").error is None
     assert paths(composite.ls("/a").entries) == ["/a/b/"]
     assert composite.ls("/c").error == "Path '/c': path_not_found"
+    assert composite.ls("/file").error == "Path '/file': not_a_directory"
+    assert paths(composite.ls("/file").entries) == ["/file/b/"]
 
 
 @pytest.mark.parametrize("path", ["/memories", "/memories/", "/", "//memories"])

@@ -63,15 +63,16 @@ def _open_postgres_saver(url: str) -> Iterator[BaseCheckpointSaver[Any]]:
         import psycopg  # noqa: PLC0415 (an extra)
         from langgraph.checkpoint.postgres import PostgresSaver  # noqa: PLC0415 (an extra)
 
+        from thalweg.database.migrations.postgres import (  # noqa: PLC0415
+            has_table as postgres_has_table,
+        )
         from thalweg.database.postgres_server import as_storage_error, place_of  # noqa: PLC0415
 
     place = place_of(url)
     try:
         with PostgresSaver.from_conn_string(url) as saver:
-            query = "SELECT 1 FROM pg_class WHERE relname = 'checkpoints'"
-            with saver.conn.cursor() as cursor:  # type: ignore[union-attr]
-                if cursor.execute(query).fetchone() is None:
-                    raise ConfigError(place, _NO_CHECKPOINTS, _FIX)
+            if not postgres_has_table(saver.conn, "checkpoints"):  # type: ignore[arg-type]
+                raise ConfigError(place, _NO_CHECKPOINTS, _FIX)
             yield saver
     except psycopg.Error as error:
         raise as_storage_error(place, error) from None

@@ -17,7 +17,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from traceback import walk_tb
 from typing import Literal
+
+from langchain_core.exceptions import (
+    ContextOverflowError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelNotFoundError,
+    ModelPermissionDeniedError,
+    ModelRateLimitError,
+    ModelTimeoutError,
+)
 
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.data_files import read_table
@@ -139,7 +150,9 @@ def overflow_of(error: BaseException) -> Overflow | None:
 
 def _parse_overflow(error: BaseException, status: int | None, text: str) -> Overflow | None:
     kind: Kind | None = next((kind for kind, words in _KINDS if words.search(text)), None)
-    if kind is None and _has_class_named(error, _OVERFLOW_CLASSES):
+    if kind is None and (
+        isinstance(error, ContextOverflowError) or type(error).__name__ == _LITELLM_OVERFLOW
+    ):
         kind = "tokens"
     if kind is None:
         return Overflow("bytes") if status == _STATUS_TOO_LARGE else None
@@ -158,13 +171,9 @@ def _parse_overflow(error: BaseException, status: int | None, text: str) -> Over
 
 def is_other_refusal(error: BaseException, status: int | None, text: str) -> bool:
     """Return whether an error is about credentials, credit, rates or outputs, not the size."""
-    if status in _OTHER_STATUSES or _has_class_named(error, _OTHER_CLASSES):
+    if status in _OTHER_STATUSES or isinstance(error, _OTHER_CLASSES):
         return True
     return not _CODES.search(text) and _OTHER_CAUSES.search(text) is not None
-
-
-def _has_class_named(error: BaseException, names: frozenset[str]) -> bool:
-    return any(base.__name__ in names for base in type(error).__mro__)
 
 
 def _number(name: str, text: str) -> int | None:
@@ -181,19 +190,17 @@ def _any_pattern(*alternatives: str) -> re.Pattern[str]:
 _STATUS_TOO_LARGE = 413
 _OTHER_STATUSES = frozenset({401, 402, 403, 404, 408, 409, 429, 529})
 """No credentials, no credit, no such model, too often, too busy: never the size."""
-_OVERFLOW_CLASSES = frozenset({"ContextOverflowError", "ContextWindowExceededError"})
-"""Names under which LangChain and LiteLLM have classified the refusal already."""
-_OTHER_CLASSES = frozenset(
-    {
-        "ModelAuthenticationError",
-        "ModelConnectionError",
-        "ModelNotFoundError",
-        "ModelPermissionDeniedError",
-        "ModelRateLimitError",
-        "ModelTimeoutError",
-    }
+_LITELLM_OVERFLOW = "ContextWindowExceededError"
+"""LiteLLM's class of the refusal, by name: the package is not a dependency."""
+_OTHER_CLASSES = (
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelNotFoundError,
+    ModelPermissionDeniedError,
+    ModelRateLimitError,
+    ModelTimeoutError,
 )
-"""Names under which LangChain has classified everything else."""
+"""Classes under which LangChain has classified everything else."""
 
 
 _TABLE = read_table(__package__, "overflow.toml")
@@ -223,8 +230,15 @@ def refuses_tools(error: BaseException) -> bool:
         False
     """
     return any(
-        isinstance(one, NotImplementedError) or _REFUSAL_PATTERN.search(text_of(one))
+        _cannot_bind_tools(one) or _REFUSAL_PATTERN.search(text_of(one))
         for one in error_chain(error)
+    )
+
+
+def _cannot_bind_tools(error: BaseException) -> bool:
+    """Return whether LangChain's model class raised that it does not implement `bind_tools`."""
+    return isinstance(error, NotImplementedError) and any(
+        frame.f_code.co_name == "bind_tools" for frame, _ in walk_tb(error.__traceback__)
     )
 
 
@@ -254,9 +268,9 @@ class Cause:
     words: re.Pattern[str]
     """Searched in the provider's answer."""
     plan: Callable[[PlanningContext], Sequence[Edit]] | None
-    """Plans the edits for the window that was refused; none if there is nothing to change.
+    """Plans the edits for the window that was refused; no edits if there is nothing to change.
 
-    `None`: the engine's plan against reasoning that is bound to another prefix."""
+    Without it, the engine's plan against reasoning that is bound to another prefix is used."""
 
 
 def rejection_of(error: BaseException, model: str = "") -> Rejection | None:
@@ -311,8 +325,8 @@ def _concerns_setting(text: str) -> bool:
 
 _PARAMETER_PATH = re.compile(
     r"""["']param["']: ?["']([^"']+)["']"""  # OpenAI's error body
-    # Anthropic and Gemini begin with the path
-    r"|(?:^|[\s'\"*])(?:GenerateContentRequest\.)?((?:tools?|tool_choice|tool_config|thinking|"
+    # A message of Anthropic or Gemini begins with the path.
+    r"|(?:^|['\"]|\* |: )(?:GenerateContentRequest\.)?((?:tools?|tool_choice|tool_config|thinking|"
     r"temperature|top_[pk]|max_tokens|model|metadata|stop_sequences|service_tier|output_config|"
     r"context_management|response_format|text|reasoning|generation_?config|safety_settings|betas|messages|input|"
     r"contents|system|system_instruction)(?:[.\[][^\s:]*)?):",

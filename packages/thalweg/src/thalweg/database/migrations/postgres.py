@@ -20,7 +20,7 @@ _MIGRATION_LOCK = int.from_bytes(b"thalweg")
 
 def version_of(connection: psycopg.Connection) -> str:
     """Return the version of a database; empty if it never had any."""
-    if not _has_table(connection, VERSION_TABLE):
+    if not has_table(connection, VERSION_TABLE):
         return ""
     row = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}".encode()).fetchone()  # noqa: S608 (ours)
     return "" if row is None else str(row[0])
@@ -113,7 +113,7 @@ class _PostgresSchema(Schema):
 
     def has(self, table: str) -> bool:
         """See `Schema.has`."""
-        return _has_table(self._connection, table)
+        return has_table(self._connection, table)
 
     def value(self, query: str) -> bytes | int | None:
         """See `Schema.value`."""
@@ -129,7 +129,8 @@ CREATE TABLE IF NOT EXISTS {VERSION_TABLE} (
 """.encode()
 
 
-def _has_table(connection: psycopg.Connection, table: str) -> bool:
+def has_table(connection: psycopg.Connection, table: str) -> bool:
+    """Return whether a connection sees a table, by its search path."""
     # Asked of the catalog's rows: `to_regclass` may remember how it was before another
     # process set the tables up.
     query = "SELECT 1 FROM pg_class WHERE relname = %s AND pg_table_is_visible(oid)"

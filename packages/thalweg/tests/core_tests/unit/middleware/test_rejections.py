@@ -1,8 +1,9 @@
 """Refusals of what a request contains, as each provider words them."""
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
 
-from thalweg.context.request.refusals import rejection_of
+from thalweg.context.request.refusals import refuses_tools, rejection_of
 
 
 class RefusalError(Exception):
@@ -22,6 +23,8 @@ CONTENT = (
     "* GenerateContentRequest.contents[2].parts: contents.parts must not be empty.",
     "Please ensure that function call turn comes immediately after a user turn",
     "Invalid request.",
+    "This model: foo does not support image input",
+    "Request failed for model: llava. image could not be processed",
 )
 """About what a thread holds, or without a reason."""
 SETTINGS = (
@@ -29,6 +32,9 @@ SETTINGS = (
     "max_tokens: must be greater than or equal to 1",
     "context_management.edits.0: Input should be a valid edit",
     'Unsupported value: \'temperature\'. {"param": "temperature", "code": "unsupported_value"}',
+    "{'type': 'error', 'error': {'message': 'tools.0.custom.name: should match pattern'}}",
+    "when calling the InvokeModel operation: tools.0.custom.name: should match pattern",
+    "400 * GenerateContentRequest.tools[0].function_declarations[0].name: Invalid name.",
     "* GenerateContentRequest.tools[0].function_declarations[0].name: Invalid function name.",
     "Your credit balance is too low to access the Anthropic API.",
 )
@@ -51,6 +57,25 @@ def test_no_thread_is_edited_for_a_setting(said: str) -> None:
 @pytest.mark.parametrize("status", [401, 403, 404, 408, 409, 413, 429, 500, 529])
 def test_other_statuses_are_something_else(status: int) -> None:
     assert rejection_of(RefusalError("messages.0: no", status)) is None
+
+
+class ModelTimeoutError(RefusalError):
+    """A user's own class with a name of LangChain's."""
+
+
+def test_a_class_is_not_recognized_by_its_name() -> None:
+    assert rejection_of(ModelTimeoutError("messages.0: no")) is not None
+
+
+def test_only_bind_tools_refuses_tools_by_what_it_does_not_implement() -> None:
+    """Another method that is not implemented does not depend on the tools."""
+    with pytest.raises(NotImplementedError) as unbound:
+        FakeListChatModel(responses=["Yes."]).bind_tools([])
+    assert refuses_tools(unbound.value)
+
+    with pytest.raises(NotImplementedError) as other:
+        raise NotImplementedError
+    assert not refuses_tools(other.value)
 
 
 def test_a_failure_without_a_status_is_something_else() -> None:
