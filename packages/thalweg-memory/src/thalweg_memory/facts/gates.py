@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal, NamedTuple, NoReturn
 
 from thalweg.redaction.secrets import REDACTION, redact
@@ -567,7 +568,7 @@ def _letters(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield each letter in its form for comparison, with its range; a run of spaces is one."""
     starts = [place for place, letter in enumerate(text) if place == 0 or not _is_mark(letter)]
     space = True
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+    for start, end in pairwise([*starts, len(text)]):
         cluster = text[start:end]
         if not cluster.isspace():
             for plain in unicodedata.normalize("NFKC", cluster).casefold().translate(_PLAIN_FORMS):
