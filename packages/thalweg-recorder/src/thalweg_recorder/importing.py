@@ -313,7 +313,8 @@ def plan_import(
         length: Length of the thread's log.
         before: The session as of the import before.
     """
-    entries = map(Reader(_uncounted).read, recording.messages)
+    reader = Reader(lambda _: 0)  # an import plans no context
+    entries = map(reader.read, recording.messages)
     rows: list[Logged] = []
     appended: list[Message] = []
     for entry, row in zip(entries, ids, strict=True):
@@ -344,11 +345,6 @@ def _new_compactions(
     if all(compaction.at for compaction in compactions):
         return [one for one in compactions if one.at > before.compacted_at]
     return compactions[before.compactions :]
-
-
-def _uncounted(text: str) -> int:
-    del text
-    return 0  # an import plans no context
 
 
 def _without_metadata(message: Message) -> Message:

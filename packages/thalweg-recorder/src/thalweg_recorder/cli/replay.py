@@ -26,7 +26,7 @@ from thalweg_recorder.recordings.agents import Machine
 from thalweg_recorder.recordings.files import find_recordings
 from thalweg_recorder.recordings.sessions import coding_sessions
 from thalweg_recorder.replay.fleet import USUAL_WINDOW, FleetOutcome, ReplayOrder, replay_all
-from thalweg_recorder.replay.policies import FIXED, POLICIES, check_policies
+from thalweg_recorder.replay.policies import FIXED, POLICIES, parse_policy
 from thalweg_recorder.replay.report import write_report
 from thalweg_recorder.replay.results import ReplayRun
 from thalweg_recorder.replay.sample import sample_path
@@ -126,7 +126,8 @@ def _order(
     paths: list[str] | None, window: int | None, policy: str, tariffs: Sequence[Tariff], newest: int
 ) -> ReplayOrder:
     names = parse_names([policy or USUAL_POLICIES])
-    check_policies(names)
+    for name in names:
+        parse_policy(name)
     if not names:
         raise ConfigError("--policy", "no policy is named", f"use {', '.join(POLICIES)}")
     try:

@@ -6,6 +6,5 @@ embedded as data and always shown as text.
 
 from thalweg_recorder.pages.assembly import as_data_block, render_page
 from thalweg_recorder.pages.places import check_place, write_page
-from thalweg_recorder.pages.pool import Pool
 
-__all__ = ["Pool", "as_data_block", "check_place", "render_page", "write_page"]
+__all__ = ["as_data_block", "check_place", "render_page", "write_page"]

@@ -10,11 +10,6 @@ THOUSAND = 1_000
 CENT = 0.01
 
 
-def _never(runs: Sequence[ReplayRun]) -> bool:
-    del runs
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A column: its value for one run, or for several together."""
@@ -23,7 +18,7 @@ class Figure:
     about: str
     """At most 64 characters."""
     text: Callable[[Sequence[ReplayRun]], str]
-    is_bad: Callable[[Sequence[ReplayRun]], bool] = _never
+    is_bad: Callable[[Sequence[ReplayRun]], bool] = lambda _: False
 
 
 def figures_of(runs: Sequence[ReplayRun]) -> tuple[Figure, ...]:

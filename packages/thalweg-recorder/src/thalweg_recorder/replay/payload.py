@@ -15,7 +15,6 @@ from thalweg.engine.edits import Edit, Fold, Pin, Strip, Supersede, Unpin
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.table import NAMED_TARIFFS
 from thalweg.engine.transcript import as_text
-from thalweg_recorder.pages import Pool
 from thalweg_recorder.replay.figures import Figure, cost, figures_of
 from thalweg_recorder.replay.fleet import totals
 from thalweg_recorder.replay.results import OutlineLine, ReplayRun
@@ -29,18 +28,20 @@ _Row = list[Any]
 
 @dataclass(slots=True)
 class _PayloadPools:
-    texts: Pool = field(default_factory=Pool)
-    lines: Pool = field(default_factory=Pool)
+    texts: dict[str, int] = field(default_factory=dict)
+    """Number of each, in order of first appearance."""
+    lines: dict[tuple[int, ...], int] = field(default_factory=dict)
 
     def text(self, text: str) -> int:
         """Number a text."""
-        return self.texts.number(text)
+        return self.texts.setdefault(text, len(self.texts))
 
     def line(self, line: OutlineLine) -> int:
         """Return the number of a line; its fields are in the order of `OutlineLine`."""
         texts = (line.speaker, line.shown, line.head, line.handle)
         who, shown, head, handle = map(self.text, texts)
-        return self.lines.number((line.position, who, line.tokens, shown, head, handle))
+        fields = (line.position, who, line.tokens, shown, head, handle)
+        return self.lines.setdefault(fields, len(self.lines))
 
 
 def payload(runs: Sequence[ReplayRun]) -> dict[str, Any]:
@@ -73,8 +74,8 @@ def payload(runs: Sequence[ReplayRun]) -> dict[str, Any]:
             {"policy": policy, "row": _row(group, figures)}
             for (policy, _), group in totals(runs).items()
         ],
-        "texts": list(pools.texts.numbers),
-        "lines": list(pools.lines.numbers),
+        "texts": list(pools.texts),
+        "lines": list(pools.lines),
         "trajectories": trajectories,
     }
 

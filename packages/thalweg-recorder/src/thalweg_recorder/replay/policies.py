@@ -1,6 +1,6 @@
 """The policies of `thalweg replay`, by their names on the command line."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.engine.compaction.policy import Policy, RentOrBuy, Thresholds
@@ -33,16 +33,6 @@ PRESETS: dict[str, Cost] = {"thalweg-frugal": "frugal", "thalweg-careful": "care
 """Those with other amounts than the default's."""
 POLICIES: tuple[str, ...] = (*POLICY_FACTORIES, RECORDED)
 """Names of all policies."""
-
-
-def check_policies(names: Iterable[str]) -> None:
-    """Check that there are policies of these names.
-
-    Raises:
-        ConfigError: There is none of a name.
-    """
-    for name in names:
-        parse_policy(name)
 
 
 def parse_policy(

@@ -9,7 +9,7 @@ from thalweg.errors import ConfigError
 from thalweg_recorder.replay.policies import (
     POLICIES,
     POLICY_FACTORIES,
-    check_policies,
+    parse_policy,
     policy_named,
 )
 
@@ -81,7 +81,7 @@ def test_a_fixed_trigger_differs_only_in_when_it_acts() -> None:
 def test_a_name_that_is_none_is_told_the_nearest(name: str, told: str) -> None:
     """In one sentence."""
     with pytest.raises(ConfigError) as caught:
-        check_policies(["none", name])
+        parse_policy(name)
 
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
