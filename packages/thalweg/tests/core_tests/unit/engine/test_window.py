@@ -17,8 +17,9 @@ from thalweg.engine.compaction.plan import plan_fold
 from thalweg.engine.compaction.structured_summary import absorb
 from thalweg.engine.entries import Entry, Message, Text, Thinking, ToolCall
 from thalweg.engine.snapshot import Record
+from thalweg.engine.window.budget import Budget
 from thalweg.engine.window.items import BEGINS, NO_ANSWER, NO_RESULT, PlannedCompaction, check
-from thalweg.engine.window.window import Window
+from thalweg.engine.window.window import MAX_QUOTED_TOKENS, Window
 
 
 def laid_out(*messages: Message) -> list[tuple[str, str]]:
@@ -146,3 +147,25 @@ def test_an_applied_compaction_keeps_no_entry_alive() -> None:
     held = [one for one in gc.get_objects() if isinstance(one, Entry)]
     assert [one for one in held if one.message.answers == "s0"] == []
     assert any(entry is one for one in held for entry in window.entries.values())
+
+
+def test_the_tokens_to_quote_are_those_of_the_requests_before_a_cut() -> None:
+    """While a turn grows, and at most so many of one request."""
+    window, long = Window(quick_count), user("word " * 3_000)
+    for entry in entries(user("Go"), *steps(2), says("Done."), user("More"), long, *steps(2)):
+        window.add(entry)
+        window.settle()
+        for cut in range(len(window.items) + 1):
+            shown = [window.entries[i.position] for i in window.items[:cut] if i.position >= 0]
+            quoted = sum(min(e.tokens, MAX_QUOTED_TOKENS) for e in shown if e.is_request)
+            assert window.quoted_tokens(cut) == quoted
+    assert window.quoted_tokens(len(window.items)) > MAX_QUOTED_TOKENS
+
+
+def test_a_copy_of_a_budget_has_the_limit_of_its_own_window() -> None:
+    """The limit is computed once for each budget."""
+    budget = Budget(window=32_000)
+
+    assert budget.limit == 28_000
+    assert budget.model_copy(update={"window": 16_000}).limit == 14_000
+    assert budget.limit == 28_000
