@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -161,17 +161,25 @@ class BubblewrapBackend(LocalShellBackend):
             if any(is_under(path, visible) for visible in ("/usr", *self._read_only)):
                 yield from ("--tmpfs", path)
         yield from ("--dir", HOME, "--bind", str(self.cwd), WORKSPACE)
-        yield from self._links()
+        taken = {"usr", "etc", "proc", "dev", "tmp", "home", "workspace"}
+        taken |= {path.split("/")[1] for path in (*_SYSTEM, *self._read_only)}
+        for name in link_names(self.cwd, taken):
+            yield from ("--symlink", f"{WORKSPACE}/{name}", f"/{name}")
         yield from ("--remount-ro", "/", "--chdir", WORKSPACE)
 
-    def _links(self) -> Iterator[str]:
-        """Link entries of the folder at `/`, but for names that the system has there."""
-        taken = {"usr", "etc", "proc", "dev", "tmp", "home", "workspace"}
-        taken |= {path[1:] for path in _SYSTEM}
-        taken |= {path.split("/")[1] for path in self._read_only}
-        for name in sorted(os.listdir(self.cwd)):  # noqa: PTH208 (names)
-            if name not in taken:
-                yield from ("--symlink", f"{WORKSPACE}/{name}", f"/{name}")
+
+def link_names(folder: Path, taken: Collection[str]) -> list[str]:
+    """Return the entries of the folder to link at `/`: those with names that are not taken.
+
+    Of many entries, folders come first: the arguments of a program have a limit of length.
+    """
+    entries = [one for one in os.scandir(folder) if one.name not in taken]
+    entries.sort(key=lambda one: (not one.is_dir(follow_symlinks=False), one.name))
+    return [one.name for one in entries[:_LINKS]]
+
+
+_LINKS: Final = 500
+"""Most entries of the folder that have a link at `/`."""
 
 
 _NAMESPACES: Final = (

@@ -19,7 +19,7 @@ from thalweg_agent.backends.file_data import (
     update_file_data,
     with_content,
 )
-from thalweg_agent.backends.paths import validate_path
+from thalweg_agent.backends.paths import ROOT_IS_KEPT, validate_path
 from thalweg_agent.backends.protocol import (
     FILE_NOT_FOUND,
     INVALID_PATH,
@@ -110,6 +110,8 @@ class StateBackend(BlockingBackend):
     def _delete(self, file_path: str) -> DeleteResult:
         path = file_path.rstrip("/")
         with _changing(file_path) as at:
+            if validate_path(file_path) == "/":
+                return DeleteResult(error=f"Error deleting '{file_path}': {ROOT_IS_KEPT}")
             gone = [p for p in at.files() if p == path or p.startswith(f"{path}/")]
             for each in gone:
                 at.put_file(each, None)

@@ -56,7 +56,7 @@ from thalweg_agent.profiles import (
     for_subagent,
 )
 from thalweg_agent.prompts import prompt
-from thalweg_agent.subagents.background import AsyncSubAgent, is_elsewhere
+from thalweg_agent.subagents.background import LOOKS, AsyncSubAgent, is_elsewhere
 from thalweg_agent.subagents.retention import Retention
 from thalweg_agent.tools.kit import FILE_TOOLS
 from thalweg_agent.tools.places import supports_execution
@@ -139,7 +139,7 @@ def stack(recipe: Recipe) -> list[Middleware]:
         _files(recipe),
         RunContextMiddleware(),
         PatchToolCallsMiddleware(),
-        LoopMiddleware(),
+        LoopMiddleware(exempt=LOOKS if recipe.background else ()),
         AnswerMiddleware(),
         recipe.context,
     ]

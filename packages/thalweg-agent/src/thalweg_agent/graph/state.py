@@ -56,10 +56,11 @@ def merge_messages(state: Sequence[AnyMessage] | None, writes: Sequence[Any]) ->
 
 
 def _unused_id(message: AnyMessage, there: dict[str | None, AnyMessage]) -> str:
-    place = len(there)
+    # Older messages may have left the state: only with the last id is one of theirs not repeated.
+    place, last = len(there), next(reversed(there), "")
     # Content may hold half of a character, which UTF-8 cannot encode.
     content = str(message.content).encode("utf-8", "backslashreplace").decode()
-    while (uid := str(uuid5(_NAMESPACE, f"{place}:{message.type}:{content}"))) in there:
+    while (uid := str(uuid5(_NAMESPACE, f"{last}:{place}:{message.type}:{content}"))) in there:
         place += 1
     return uid
 

@@ -434,4 +434,4 @@ def _thread_of(config: RunnableConfig | None) -> str:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="microseconds")

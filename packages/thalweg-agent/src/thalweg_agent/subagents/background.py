@@ -27,6 +27,8 @@ _STATUSES: Final[Mapping[str, Status]] = {
 }
 """Statuses by the words of an Agent Protocol server and of our gateway."""
 ACTIVE: Final = frozenset({"pending", "running"})
+LOOKS: Final = ("check_async_task", "list_async_tasks")
+"""Tools that look at tasks: their result is the same as long as a task runs."""
 
 
 class AsyncSubAgent(TypedDict):
@@ -234,5 +236,15 @@ def status_of(word: str) -> Status:
 def merge_tasks(
     known: Mapping[str, AsyncTask] | None, changed: Mapping[str, AsyncTask]
 ) -> dict[str, AsyncTask]:
-    """Return the tasks with changed ones replaced."""
-    return {**(known or {}), **changed}
+    """Return the tasks with changed ones replaced, but for a look at a run that is not the newest.
+
+    A call that updates a task and one that looks at it may be in the same answer of a model.
+    """
+    known = known or {}
+    stale = {name for name, task in changed.items() if _is_older(task, known.get(name, task))}
+    return {**known, **{name: task for name, task in changed.items() if name not in stale}}
+
+
+def _is_older(task: AsyncTask, known: AsyncTask) -> bool:
+    started, known_start = task.get("last_updated_at", ""), known.get("last_updated_at", "")
+    return task["run_id"] != known["run_id"] and started < known_start

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage
+from pydantic_core import to_jsonable_python
 
 from thalweg.context.notes import end_reason
 from thalweg_agent.prompts import prompt
@@ -79,9 +80,8 @@ def as_json(value: Any) -> str:  # noqa: ANN401 (any type of an agent's schema)
     """Return a structured response as JSON."""
     if hasattr(value, "model_dump_json"):
         return str(value.model_dump_json())
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return json.dumps(dataclasses.asdict(value))
-    return json.dumps(value)
+    plain = to_jsonable_python(value, by_alias=False, fallback=str)
+    return json.dumps(plain, ensure_ascii=False)
 
 
 def footer(progress: Progress, files: Sequence[str]) -> str:

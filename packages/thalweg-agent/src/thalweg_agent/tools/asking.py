@@ -68,8 +68,9 @@ def run(
     Args:
         steps: The tool's generator.
         backend: Receives the calls.
-        slots: How many calls with a time limit may run at once. A call that times out keeps its
-            thread and its slot until it ends, since nothing can stop it. `None`: no limit.
+        slots: How many calls with a time limit may run at once; others wait, as long as they may
+            run. A call that times out keeps its thread and its slot until it ends, since nothing
+            can stop it. `None`: no limit.
     """
     return go(steps, lambda request: _answer(request, backend, slots), _BACKEND_ERRORS)
 
@@ -80,7 +81,7 @@ def _answer(
     call = _call(request, backend, request.method)
     if request.within_s is None:
         return call()
-    if slots is not None and not slots.acquire(blocking=False):
+    if slots is not None and not slots.acquire(timeout=request.within_s):
         raise TooManyCallsError
     executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="thalweg-files")
     future = executor.submit(contextvars.copy_context().run, call)

@@ -25,6 +25,14 @@ class TestState(BackendContract):
         with Agent(shared(backend)).acting():
             yield backend
 
+    def test_the_root_is_not_deleted(self, backend: BackendProtocol) -> None:
+        """A model that means one thing should not lose all."""
+        backend.write("/a.txt", "x")
+
+        assert "root" in (backend.delete("/").error or "")
+        assert "root" in (backend.delete("/.//").error or "")
+        assert backend.read("/a.txt").error is None
+
 
 class TestSharedState(BackendContract):
     """As the tools of an agent see it."""

@@ -188,6 +188,24 @@ def test_a_fork_continues_the_whole_of_a_long_thread_and_not_what_the_state_has_
     assert report(result).artifact["turns"] == 1
 
 
+def test_a_fork_never_continues_another_threads_conversation() -> None:
+    """Some models number their calls per answer: two threads make a call with one id."""
+    child = RuledModel(rule=says("fine", "fine"))
+    spec = worker(says(""), mode="fork", model=child)
+    tasks = SubAgentMiddleware(backend=None, subagents=[spec])
+    approval = HumanInTheLoopMiddleware(interrupt_on={"task": True})
+    parent = RuledModel(rule=says(task(), task(), "done", "done"))
+    agent = create_agent(parent, middleware=[tasks, approval], checkpointer=InMemorySaver())
+    threads: list[Any] = [{"configurable": {"thread_id": name}} for name in ("ada", "bob")]
+    for config in threads:
+        words = f"I am {config['configurable']['thread_id']}"
+        agent.invoke({"messages": [("user", words)]}, config)
+    for config in threads:
+        agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), config)
+
+    assert [told(request) for request in child.requests] == ["I am ada", "I am bob"]
+
+
 def test_a_fork_that_says_nothing_does_not_repeat_its_parents_words() -> None:
     """Its answer is only its own text."""
     parent = RuledModel(rule=says("parent's words", task(), "done"))

@@ -5,6 +5,8 @@ import dataclasses
 import json
 import time
 from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
 from typing import Annotated, Any, NotRequired
 
 import pytest
@@ -190,6 +192,10 @@ class Told:
         (Finding(what="x", sure=0.5), '{"what":"x","sure":0.5}'),
         (Told("x"), '{"what": "x"}'),
         ({"what": ["x"]}, '{"what": ["x"]}'),
+        (
+            {"größe": Decimal("1.5"), "day": date(2026, 1, 2)},
+            '{"größe": "1.5", "day": "2026-01-02"}',
+        ),
     ],
 )
 def test_a_structured_response_comes_as_json(structured: object, text: str) -> None:

@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol
 from uuid import uuid4
 
 from langchain.tools import ToolRuntime
-from langchain_core.messages import AnyMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 from langchain_core.runnables import Runnable
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
 from langgraph.types import Command
@@ -58,6 +58,8 @@ Kind = Literal[
 Write = Callable[[Any], None]
 """Writes to the custom stream of the parent's run."""
 TASK = "task"
+SENT = "thalweg_sent"
+"""Key of the state with the messages sent to the model before a fork's call, in the same run."""
 _FINISHED: dict[Status, Kind] = {
     "completed": "task_completed",
     "completed without an answer": "task_completed",
@@ -111,9 +113,6 @@ class TaskOwner(Protocol):
     def runnable(self, spec: Spec, response_format: object = None) -> Runnable[Any, Any]:
         """Return the runnable of a subagent."""
 
-    def sent_before(self, call_id: str) -> list[AnyMessage] | None:
-        """Return the messages sent to the model before it made a call, if sent by this process."""
-
 
 @dataclass(slots=True)
 class Delegation:
@@ -147,7 +146,7 @@ class Delegation:
         if not self.spec.is_fork:
             self.inputs = isolated(state, task, private)
         else:
-            sent = self.middleware.sent_before(self.call_id)
+            sent = state.get(SENT, {}).get(self.call_id)
             is_own = self.spec.runnable is None
             self.inputs = forked(state, sent, task, None if is_own else private)
         self.progress.knows(self.inputs["messages"])

@@ -6,10 +6,9 @@ which `run.subagents`, `run.subgraphs` and `run.lifecycle` of LangGraph's v3 str
 a subagent whose task failed is shown as failed.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from threading import Lock, RLock
+from threading import RLock
 from typing import Annotated, Any, ClassVar, NotRequired, cast
 from uuid import UUID
 
@@ -25,8 +24,9 @@ from langchain.agents.middleware.types import (
 from langchain.agents.structured_output import ResponseFormat
 from langchain.chat_models import init_chat_model
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
+from langchain_core.messages import AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable
+from langgraph.channels import UntrackedValue
 from langgraph.stream import ProtocolEvent, StreamTransformer
 from langgraph.types import Command
 
@@ -36,7 +36,7 @@ from thalweg.context.turn.effects import Flow, ModelCallFlow, Response, Send
 from thalweg.errors import SpecError
 from thalweg_agent.backends.protocol import BackendProtocol
 from thalweg_agent.middleware.approval import CheckedApprovalMiddleware
-from thalweg_agent.middleware.subagents.delegation import TASK
+from thalweg_agent.middleware.subagents.delegation import SENT, TASK
 from thalweg_agent.middleware.subagents.task_tool import (
     DELEGATIONS,
     SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY,
@@ -82,8 +82,6 @@ GENERAL_PURPOSE_SUBAGENT: SubAgent = {
     "system_prompt": DEFAULT_SUBAGENT_PROMPT,
 }
 """The subagent that every agent has; model, tools and middleware are its parent's."""
-_FORKS_KEPT = 64
-"""Most calls whose request is remembered for a fork that has not begun yet."""
 Create = Callable[[SubAgent], Runnable[Any, Any]]
 
 
@@ -130,6 +128,10 @@ class SubAgentState(AgentState[Any]):
     """Paths of the files made for the user, the children's too."""
     thalweg_delegations: NotRequired[Annotated[int, PrivateStateAttr]]
     """Number of delegations in the running run, if they are limited."""
+    thalweg_sent: NotRequired[
+        Annotated[dict[str, list[AnyMessage]], UntrackedValue, PrivateStateAttr]
+    ]
+    """The messages sent to the model before it called for a fork, by the call; not checkpointed."""
 
 
 def create_sub_agent(
@@ -245,8 +247,6 @@ class SubAgentMiddleware(ModelCallFlow, AgentMiddleware[SubAgentState, Any, Any]
         }
         self._making = RLock()
         self._forks = frozenset(spec.name for spec in self.specs.values() if spec.is_fork)
-        self._sent: OrderedDict[str, list[AnyMessage]] = OrderedDict()
-        self._sending = Lock()
         listed = "\n".join(map(_line, self.specs.values()))
         self.system_prompt = (
             f"{system_prompt}\n\nAvailable subagent types:\n\n{listed}" if system_prompt else None
@@ -291,11 +291,6 @@ class SubAgentMiddleware(ModelCallFlow, AgentMiddleware[SubAgentState, Any, Any]
     def _create_here(self, spec: SubAgent) -> Runnable[Any, Any]:
         return create_sub_agent(spec, state_schema=self._schema)
 
-    def sent_before(self, call_id: str) -> list[AnyMessage] | None:
-        """Return the messages sent to the model before it made a call, if sent by this process."""
-        with self._sending:
-            return self._sent.pop(call_id, None)
-
     def call(self, request: ModelRequest[Any]) -> Flow[Response]:
         """Add the subagents to the system prompt, and record the requested tasks in the ledger."""
         text = self.system_prompt
@@ -315,27 +310,16 @@ class SubAgentMiddleware(ModelCallFlow, AgentMiddleware[SubAgentState, Any, Any]
         known = plain(state.get("tasks"))
         tasks = abandoned_tasks(known, state["messages"], now) if known else {}
         delegated = delegated_tasks(cast("list[AnyMessage]", response.result), TASK, now)
-        if overheard is not None and overheard.messages is not None:
-            self._remember(response, overheard.messages)
         tasks |= delegated
         update: dict[str, Any] = {"tasks": tasks} if tasks else {}
+        if overheard is not None and (sent := overheard.messages) is not None:
+            forks = [uid for uid, one in delegated.items() if one["subagent"] in self._forks]
+            update |= {SENT: dict.fromkeys(forks, sent)} if forks else {}
         if delegated and self.max_delegations is not None:
             before = cast("int", state.get(DELEGATIONS, 0))
             begun = 0 if begins_run(state["messages"]) else before
             update[DELEGATIONS] = begun + len(delegated)
         return ExtendedModelResponse(response, Command(update=update)) if update else response
-
-    def _remember(self, response: ModelResponse[Any], sent: list[AnyMessage]) -> None:
-        answers = [m for m in response.result if isinstance(m, AIMessage)]
-        calls = [call for answer in answers for call in answer.tool_calls]
-        forks = [
-            c for c in calls if c["name"] == TASK and c["args"].get("subagent_type") in self._forks
-        ]
-        with self._sending:
-            for call in forks:
-                self._sent[str(call["id"])] = sent
-            while len(self._sent) > _FORKS_KEPT:
-                self._sent.popitem(last=False)
 
 
 class _LastRequest(BaseCallbackHandler):

@@ -1,8 +1,10 @@
 """`FilesystemMiddleware`: what a model is shown, what is filed, and what is refused."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -515,6 +517,24 @@ def test_globs_that_were_given_up_do_not_pile_up(monkeypatch: pytest.MonkeyPatch
 
     assert all("timed out" in t for t in told[:4])
     assert "too many glob calls are already running" in told[4]
+
+
+def test_globs_of_one_answer_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only searches that ran out of time keep others from beginning."""
+    monkeypatch.setattr(filesystem, "GLOB_TIMEOUT", 60)
+    begun = threading.Barrier(4)
+
+    class Slow(Shelf):
+        def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+            del pattern, path
+            begun.wait(timeout=60)
+            return GlobResult(matches=[])
+
+    tools = FilesystemMiddleware(backend=Slow())
+    with ThreadPoolExecutor(8) as pool:
+        answers = [pool.submit(call, tools, "glob", pattern="*") for _ in range(8)]
+
+    assert {str(one.result().content) for one in answers} == {"No files found"}
 
 
 def test_a_timeout_inside_a_backend_is_not_ours(way: Way) -> None:

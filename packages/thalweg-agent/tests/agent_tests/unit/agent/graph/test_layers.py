@@ -17,6 +17,7 @@ from thalweg_agent.backends.state import StateBackend
 from thalweg_agent.graph.build import Recipe, stack, with_general_purpose
 from thalweg_agent.graph.layers import LAYERS, USERS, arrange
 from thalweg_agent.middleware.filesystem import FilesystemMiddleware
+from thalweg_agent.middleware.loops import LoopMiddleware
 from thalweg_agent.profiles import HarnessProfile
 from thalweg_agent.subagents.retention import Retention
 from thalweg_agent.tools.rights import Rights
@@ -94,6 +95,14 @@ def test_an_agent_has_every_layer_in_its_place() -> None:
     """With a user's own where it belongs."""
     names = [one.name for one in stack(recipe(Mine()))]
     assert names == [name if name != USERS else "Mine" for name in NAMES]
+
+
+def test_looks_at_a_background_task_are_no_loop() -> None:
+    """Their result is the same as long as the task runs."""
+    (loops,) = [one for one in stack(recipe()) if isinstance(one, LoopMiddleware)]
+    assert loops.exempt == {"check_async_task", "list_async_tasks"}
+    (loops,) = [one for one in stack(recipe(background=())) if isinstance(one, LoopMiddleware)]
+    assert not loops.exempt
 
 
 def test_what_was_not_asked_for_is_not_there() -> None:
