@@ -192,10 +192,9 @@ def test_a_fork_never_continues_another_threads_conversation() -> None:
     """Some models number their calls per answer: two threads make a call with one id."""
     child = RuledModel(rule=says("fine", "fine"))
     spec = worker(says(""), mode="fork", model=child)
-    tasks = SubAgentMiddleware(backend=None, subagents=[spec])
     approval = HumanInTheLoopMiddleware(interrupt_on={"task": True})
     parent = RuledModel(rule=says(task(), task(), "done", "done"))
-    agent = create_agent(parent, middleware=[tasks, approval], checkpointer=InMemorySaver())
+    agent = agent_of(parent, spec, middleware=[approval])
     threads: list[Any] = [{"configurable": {"thread_id": name}} for name in ("ada", "bob")]
     for config in threads:
         words = f"I am {config['configurable']['thread_id']}"
