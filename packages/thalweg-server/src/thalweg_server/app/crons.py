@@ -23,6 +23,7 @@ from thalweg.errors import (
 from thalweg_server.api.graph_runs import NewCron
 from thalweg_server.app.configured import TenantAssistants
 from thalweg_server.app.graph_threads import TenantGraphThreads, View
+from thalweg_server.app.parts import AppParts, TenantPart
 from thalweg_server.app.registry import moment, now_ms
 from thalweg_server.app.runs import TenantGraphRuns, graph_run
 from thalweg_server.app.spending import TenantUsage, reached_limit
@@ -30,7 +31,6 @@ from thalweg_server.runs.base import RunKey, RunRecord
 from thalweg_server.runs.crons import CronRecord, PostponedError
 
 if TYPE_CHECKING:
-    from thalweg_server.app.parts import AppParts
     from thalweg_server.settings.sections import OwnerLimits
 
 LATE_MS = 60_000
@@ -52,12 +52,11 @@ class Cron:
     new: NewCron
 
 
-class TenantCrons:
+class TenantCrons(TenantPart):
     """The crons of one owner."""
 
-    def __init__(self, owner: str, parts: "AppParts") -> None:
-        self._owner = owner
-        self._parts = parts
+    def __init__(self, owner: str, parts: AppParts) -> None:
+        super().__init__(owner, parts)
         self._journal = parts.journal
         self._assistants = TenantAssistants(owner, parts.registry.documents, parts.settings)
         self._threads = TenantGraphThreads(owner, parts)

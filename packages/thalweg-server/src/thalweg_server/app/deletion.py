@@ -9,7 +9,6 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from thalweg.archive import ThreadKey
 from thalweg.archive.base import SUBAGENT_SEPARATOR
@@ -20,11 +19,9 @@ from thalweg_memory import Scope
 from thalweg_memory.store.records import NAME_IS_LEFT, utc_now
 from thalweg_server.api.threads import DeletedThread
 from thalweg_server.app.memory import memory_of
-from thalweg_server.app.registry import Finder, now_ms, recorded_by
+from thalweg_server.app.parts import AppParts, TenantPart
+from thalweg_server.app.registry import now_ms, recorded_by
 from thalweg_server.runs.base import AGE, CHORE, RunKey, RunRecord
-
-if TYPE_CHECKING:
-    from thalweg_server.app.parts import AppParts
 
 _DELETE = f"{CHORE}delete"
 """The chore that completes a broken-off deletion: `…*delete MILLISECONDS FORGET`."""
@@ -45,7 +42,7 @@ _audit = logging.getLogger("thalweg.audit")
 
 
 @asynccontextmanager
-async def completed_elsewhere(parts: "AppParts", key: RunKey) -> AsyncIterator[None]:
+async def completed_elsewhere(parts: AppParts, key: RunKey) -> AsyncIterator[None]:
     """Perform a chore inside the context: if the process crashes there, another one completes it.
 
     Raises (when entered):
@@ -61,13 +58,8 @@ async def completed_elsewhere(parts: "AppParts", key: RunKey) -> AsyncIterator[N
     await parts.journal.change_queue(jobs.cancel(key.job))
 
 
-class ThreadRemoval:
+class ThreadRemoval(TenantPart):
     """Deletes threads of one owner."""
-
-    def __init__(self, owner: str, parts: "AppParts") -> None:
-        self._owner = owner
-        self._parts = parts
-        self._finder = Finder(owner, parts.archive, parts.registry)
 
     async def delete(self, thread: str, *, forget: bool = False) -> DeletedThread:
         """Delete a thread: log, checkpoints, runs and files.
@@ -137,7 +129,7 @@ class Retention:
         parts: The parts of the application.
     """
 
-    def __init__(self, parts: "AppParts") -> None:
+    def __init__(self, parts: AppParts) -> None:
         self._parts = parts
 
     async def schedule(self, owner: str, thread: str, *, wait_ms: int = 0) -> None:
@@ -216,7 +208,7 @@ _PATIENCE_S = 10.0
 _AUDIT = "audit.jsonl of the gateway: names of the owner and of deleted threads, without content"
 
 
-class OwnerDeletion:
+class OwnerDeletion(TenantPart):
     """Deletes everything of one owner.
 
     Args:
@@ -224,9 +216,8 @@ class OwnerDeletion:
         parts: The parts of the application.
     """
 
-    def __init__(self, owner: str, parts: "AppParts") -> None:
-        self._owner = owner
-        self._parts = parts
+    def __init__(self, owner: str, parts: AppParts) -> None:
+        super().__init__(owner, parts)
         self._threads = ThreadRemoval(owner, parts)
 
     async def delete(self) -> tuple[str, ...]:

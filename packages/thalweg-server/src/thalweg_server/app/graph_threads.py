@@ -13,9 +13,9 @@ from uuid import uuid4
 from thalweg.errors import AnswerError, BusyError, ConfigError
 from thalweg_server.api.graph_runs import BUILT_IN, GraphRun, read_request
 from thalweg_server.app.configured import Assistant, graph_assistant
+from thalweg_server.app.parts import AppParts, TenantPart
 from thalweg_server.app.registry import (
     THREAD_METADATA,
-    Finder,
     ThreadFilter,
     ThreadRow,
     moment,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
 
     from thalweg_server.app.agents import Agent
-    from thalweg_server.app.parts import AppParts
 
 ThreadStatus = Literal["idle", "busy", "interrupted", "error"]
 MOST_THREADS = 100_000
@@ -59,17 +58,15 @@ def status_of(newest: RunRecord | None) -> ThreadStatus:
     return statuses.get(newest.status, "idle")
 
 
-class TenantGraphThreads:
+class TenantGraphThreads(TenantPart):
     """The threads of one owner.
 
     Raises (all that name a thread):
         NoSuchThreadError: There is none.
     """
 
-    def __init__(self, owner: str, parts: "AppParts") -> None:
-        self._owner = owner
-        self._parts = parts
-        self._finder = Finder(owner, parts.archive, parts.registry)
+    def __init__(self, owner: str, parts: AppParts) -> None:
+        super().__init__(owner, parts)
         self._documents = parts.registry.documents
 
     async def create(self, thread: str | None, metadata: Mapping[str, Any]) -> GraphThread:

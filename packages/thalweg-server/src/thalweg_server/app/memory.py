@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, field, fields
 from threading import Lock
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
@@ -181,44 +181,38 @@ _LEARNER_PATIENCE_S = 5.0
 """Seconds that jobs may take when the application closes; another process does the rest."""
 
 
+@dataclass(slots=True)
 class LearningService:
     """Extracts facts by the current settings, and records the cost.
 
-    Args:
+    Attributes:
         settings: Returns the current settings.
         memories: The store of the jobs.
         registry: The store of costs.
         metrics: Counts jobs and calls.
     """
 
-    def __init__(
-        self,
-        settings: Callable[[], Settings],
-        memories: MemoryStore,
-        registry: Registry,
-        metrics: Metrics,
-    ) -> None:
-        self._settings = settings
-        self._memories = memories
-        self._registry = registry
-        self._metrics = metrics
-        self._made: tuple[Settings, Learner] | None = None
-        self._lock = Lock()
+    settings: Callable[[], Settings]
+    memories: MemoryStore
+    registry: Registry
+    metrics: Metrics
+    _made: "tuple[Settings, Learner] | None" = field(default=None, init=False)
+    _lock: Lock = field(default_factory=Lock, init=False)
 
     def __call__(self, job: Job) -> object:
         """Run a job and return it to the store; see `Learner.learn`."""
         report = self._learner().learn(job)
         if report.spent.calls:
-            self._registry.spend(job.scope.owner, job.thread, report.spent)
-            self._registry.charge(job.scope.owner, report.spent)
-            priced = Prices(self._settings().summarization).usage(report.spent)
-            self._metrics.model_called(report.spent.model, priced)
-        self._metrics.memory_jobs.labels("failed" if report.failed else "done").inc()
+            self.registry.spend(job.scope.owner, job.thread, report.spent)
+            self.registry.charge(job.scope.owner, report.spent)
+            priced = Prices(self.settings().summarization).usage(report.spent)
+            self.metrics.model_called(report.spent.model, priced)
+        self.metrics.memory_jobs.labels("failed" if report.failed else "done").inc()
         return report
 
     def _learner(self) -> "Learner":
         with self._lock:
-            settings = self._settings()
+            settings = self.settings()
             if self._made is None or self._made[0] is not settings:
                 self._made = settings, self._make(settings)
             return self._made[1]
@@ -234,7 +228,7 @@ class LearningService:
         tariff = None
         if respondent is not None:
             tariff = Prices(settings.summarization).tariff(respondent.name)
-        return Learner(self._memories, respondent, settings.memory, count=count, tariff=tariff)
+        return Learner(self.memories, respondent, settings.memory, count=count, tariff=tariff)
 
 
 @asynccontextmanager

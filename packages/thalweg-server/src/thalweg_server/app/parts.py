@@ -15,7 +15,7 @@ from thalweg.engine.pricing.usage import Usage as AnswerUsage
 from thalweg_memory import MemoryStore
 from thalweg_server.api.events import EVENT, RunStarted
 from thalweg_server.app.metrics import Metrics
-from thalweg_server.app.registry import Registry
+from thalweg_server.app.registry import Finder, Registry
 from thalweg_server.checkpoints.erasure import Erasure
 from thalweg_server.runs.base import Event as Line
 from thalweg_server.runs.base import RunRecord
@@ -84,6 +84,15 @@ class AppParts:
     metrics: Metrics
     any_model: bool = False
     """Whether a run may name a model that the settings do not."""
+
+
+class TenantPart:
+    """The access of one owner to some of the open parts."""
+
+    def __init__(self, owner: str, parts: AppParts) -> None:
+        self._owner = owner
+        self._parts = parts
+        self._finder = Finder(owner, parts.archive, parts.registry)
 
 
 CURRENT_RUN: ContextVar[str] = ContextVar("thalweg_current_run", default="")

@@ -25,7 +25,8 @@ from thalweg_server.api.problems import Problem
 from thalweg_server.api.runs import NewRun, Run, Runs
 from thalweg_server.app.configured import Assistant, named_model
 from thalweg_server.app.graph_threads import TenantGraphThreads, check_media_urls
-from thalweg_server.app.registry import Finder, check_writable, now_ms
+from thalweg_server.app.parts import AppParts, TenantPart
+from thalweg_server.app.registry import check_writable, now_ms
 from thalweg_server.app.threads import TenantThreads
 from thalweg_server.runs.base import ENDED, Event, RunKey, RunRecord
 
@@ -33,10 +34,9 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
     from thalweg_server.app.agents import Agent
-    from thalweg_server.app.parts import AppParts
 
 
-async def check_run(parts: "AppParts", owner: str, thread: str, request: GraphRun) -> None:
+async def check_run(parts: AppParts, owner: str, thread: str, request: GraphRun) -> None:
     """Validate a new run.
 
     Raises:
@@ -54,7 +54,7 @@ async def check_run(parts: "AppParts", owner: str, thread: str, request: GraphRu
         check_media_urls([request.input, *map(command.get, ("update", "resume", "goto"))])
 
 
-async def touch_thread(parts: "AppParts", owner: str, thread: str, request: GraphRun) -> None:
+async def touch_thread(parts: AppParts, owner: str, thread: str, request: GraphRun) -> None:
     """Record the use of a thread; its title is the text of the first message of its first run."""
     messages = request.input.get("messages") if isinstance(request.input, dict) else None
     first = messages[0] if isinstance(messages, list) and messages else messages
@@ -67,16 +67,12 @@ async def touch_thread(parts: "AppParts", owner: str, thread: str, request: Grap
     await asyncio.to_thread(touch)
 
 
-class TenantRuns:
+class TenantRuns(TenantPart):
     """The runs of one owner.
 
     Raises (all that name a run):
         NoSuchRunError: There is none.
     """
-
-    def __init__(self, owner: str, parts: "AppParts") -> None:
-        self._owner = owner
-        self._parts = parts
 
     async def start(self, thread: str, new: NewRun) -> Run:
         """Start a run; a missing thread is created.
@@ -108,8 +104,7 @@ class TenantRuns:
         """
         found = await self._parts.journal.list(self._owner, thread, limit=limit, before=before)
         if not found and before is None:
-            finder = Finder(self._owner, self._parts.archive, self._parts.registry)
-            await asyncio.to_thread(finder.get, thread)
+            await asyncio.to_thread(self._finder.get, thread)
         items = tuple(map(shown, found))
         return Runs(items=items, before=items[-1].id if len(items) == limit else None)
 
@@ -179,16 +174,15 @@ _PAGE = 32
 """Checkpoints that are read at a time."""
 
 
-class TenantGraphRuns:
+class TenantGraphRuns(TenantPart):
     """The runs of graphs of one owner.
 
     Raises (all that name a run):
         NoSuchRunError: There is none.
     """
 
-    def __init__(self, owner: str, parts: "AppParts") -> None:
-        self._owner = owner
-        self._parts = parts
+    def __init__(self, owner: str, parts: AppParts) -> None:
+        super().__init__(owner, parts)
         self._threads = TenantGraphThreads(owner, parts)
 
     async def start(

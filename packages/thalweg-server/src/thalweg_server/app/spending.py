@@ -19,13 +19,13 @@ from thalweg.engine.settings import ContextPolicy
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.wires.fields import as_usage
 from thalweg_server.api.catalogue import OwnerUsage, ThreadUsage, Usage
-from thalweg_server.app.registry import Finder, day_of
+from thalweg_server.app.parts import TenantPart
+from thalweg_server.app.registry import day_of
 from thalweg_server.settings.sections import OwnerLimits
 
 if TYPE_CHECKING:
     from langchain_core.messages.ai import UsageMetadata
 
-    from thalweg_server.app.parts import AppParts
 
 NOTHING = Usage(cost=0.0)
 """What no call costs."""
@@ -154,13 +154,8 @@ async def reached_limit(
     return None
 
 
-class TenantUsage:
+class TenantUsage(TenantPart):
     """The usage of one owner."""
-
-    def __init__(self, owner: str, parts: "AppParts") -> None:
-        self._owner = owner
-        self._parts = parts
-        self._finder = Finder(owner, parts.archive, parts.registry)
 
     async def thread(self, thread: str) -> ThreadUsage:
         """Return a thread's usage, by caller of the model, and the fill of its window.

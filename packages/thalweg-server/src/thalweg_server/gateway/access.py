@@ -43,7 +43,7 @@ async def _tenant(request: Request) -> Tenant:
 
 
 class GatewayCaller:
-    """One request of an owner, and what it uses of the gateway.
+    """One request of an owner, with the parts of the gateway that it uses.
 
     Attributes:
         tenant: All that the caller can reach.
