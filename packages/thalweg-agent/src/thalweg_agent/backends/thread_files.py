@@ -46,7 +46,9 @@ class TranscriptBackend(BlockingBackend):
             return cast("Answer", operation.result(error=READ_ONLY))
 
     def _files(self) -> dict[str, FileData]:
-        thread = str(get_config()["configurable"]["thread_id"])
+        thread = str(get_config()["configurable"].get("thread_id", ""))
+        if not thread:
+            return {}
         try:
             messages = history(self._archive, ThreadKey(self._owner, thread))
         except ArchiveError:

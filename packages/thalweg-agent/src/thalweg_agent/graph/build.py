@@ -258,7 +258,7 @@ def child(parent: Recipe, spec: SubAgent) -> Recipe:
     stack = {one.name: one for one in (*inherited, *added)}
     return replace(
         parent,
-        model=as_model(spec.get("model", parent.model)),
+        model=as_model(spec.get("model") or parent.model),
         tools=spec.get("tools", parent.tools),
         system_prompt=parent.system_prompt if is_fork else prompt_of_its_own,
         addendum=prompt_of_its_own if is_fork else None,

@@ -23,9 +23,9 @@ def real_path(backend: BackendProtocol, path: str) -> str:
     if isinstance(backend, CompositeBackend):
         place = backend.place(path)
         return validate_path(place.outer(real_path(place.backend, place.path)))
-    if isinstance(backend, FilesystemBackend):
-        return validate_path(backend.real_path(path))
-    return path
+    # By its name: a backend around ours, as one that logs, passes it on.
+    resolve = getattr(backend, "real_path", None)
+    return path if resolve is None else validate_path(resolve(path))
 
 
 def folds_case(backend: BackendProtocol) -> bool:

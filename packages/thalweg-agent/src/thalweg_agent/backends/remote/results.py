@@ -40,7 +40,9 @@ Outside = Callable[[str], str]
 def as_ls(response: ExecuteResponse, path: str, outside: Outside) -> LsResult:
     """Read the entries of a folder; an error among them counts before them."""
     entries: list[FileInfo] = []
-    warning: str | None = None
+    is_cut = response.truncated
+    if not response.output.strip() and (problem := _failure(response)):
+        return LsResult(error=f"Path '{path}': {problem}")
     for record in _records(response):
         match record:
             case {"error": error}:
@@ -48,10 +50,11 @@ def as_ls(response: ExecuteResponse, path: str, outside: Outside) -> LsResult:
             case {"path": str()}:
                 entries.append(_info(record, outside))
             case {"warning": _}:
-                warning = f"Path '{path}': only the first {len(entries)} entries are listed"
+                is_cut = True
             case _:
                 return LsResult(error=f"Path '{path}': {_strange(record)}")
-    return LsResult(error=warning, entries=entries)
+    cut = f"Path '{path}': only the first {len(entries)} entries are listed"
+    return LsResult(error=cut if is_cut else None, entries=entries)
 
 
 def as_read(response: ExecuteResponse, path: str) -> ReadResult:

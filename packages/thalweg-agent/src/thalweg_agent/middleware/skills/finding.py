@@ -33,8 +33,9 @@ def _request(messages: Sequence[AnyMessage]) -> str:
     return ""
 
 
-def _find(runtime: ToolRuntime[Any, Any], query: str = "", **made_up: Any) -> str:  # noqa: ANN401 (a model's)
+def _find(runtime: ToolRuntime[Any, Any], query: object = "", **made_up: Any) -> str:  # noqa: ANN401 (a model's)
     del made_up
+    query = "" if query is None else str(query)
     from thalweg_agent.skills.ranking import relevant_skills  # noqa: PLC0415 (as above)
 
     skills = runtime.state.get("skills_metadata") or ()

@@ -19,7 +19,7 @@ from thalweg_agent.backends.protocol import (
     FileUploadResponse,
 )
 from thalweg_agent.backends.remote import script
-from thalweg_agent.backends.remote.results import TRUNCATION_MSG
+from thalweg_agent.backends.remote.results import TRUNCATION_MSG, as_ls
 from thalweg_agent.backends.sandbox import BaseSandbox, errand
 from thalweg_agent.backends.text import edit_text
 
@@ -376,3 +376,14 @@ def test_awaited_calls_are_awaited_all_the_way(tmp_path: Path) -> None:
         assert (await sandbox.adelete("/a.txt")).error is None
 
     asyncio.run(use())
+
+
+def test_a_listing_that_was_cut_and_a_command_that_was_killed_are_reported() -> None:
+    """Neither looks like a whole folder or an empty one."""
+    cut = as_ls(ExecuteResponse('{"path": "/a"}', 0, truncated=True), "/", str)
+    killed = as_ls(ExecuteResponse("", 137), "/", str)
+
+    assert [one["path"] for one in cut.entries or []] == ["/a"]
+    assert "only the first 1 entries" in (cut.error or "")
+    assert "exit code 137" in (killed.error or "")
+    assert as_ls(ExecuteResponse("", 0), "/", str).error is None

@@ -59,3 +59,9 @@ def test_nothing_can_be_written(backend: TranscriptBackend) -> None:
     ):
         refused = in_thread(backend, "t", method, *args)
         assert refused.error == "Error: the record of the conversation cannot be changed"  # type: ignore[attr-defined]
+
+
+def test_a_run_without_a_thread_has_no_file(backend: TranscriptBackend) -> None:
+    """An agent without a checkpointer need not have a thread."""
+    with set_config_context({"configurable": {}}) as context:
+        assert not context.run(backend.ls, "/").entries

@@ -91,6 +91,27 @@ def test_no_name_of_a_denied_file_opens_it(folder: Path, path: str, way: Way) ->
     assert {p: p.read_text() for p in folder.rglob("*") if p.is_file()} == before
 
 
+def test_links_are_followed_in_a_backend_around_another(folder: Path, way: Way) -> None:
+    """A backend that logs calls, for example, passes on what the inner one has."""
+
+    class Around:
+        def __init__(self, inner: FilesystemBackend) -> None:
+            self.inner = inner
+
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+            if name == "inner":
+                raise AttributeError(name)
+            return getattr(self.inner, name)
+
+    backend: Any = Around(FilesystemBackend(folder, virtual_mode=True))
+    tools = FilesystemMiddleware(backend=backend, permissions=deny("/secrets/**"))
+
+    told = call(tools, "read_file", way=way, file_path="/link/key.txt")
+
+    assert told.status == "error"
+    assert "opal" not in str(told.content)
+
+
 def test_no_listing_and_no_search_shows_a_denied_path(folder: Path, way: Way) -> None:
     """Nor what is in it, nor that it is there under another name."""
     tools = guarded(folder, deny("/secrets", "/secrets/**"))

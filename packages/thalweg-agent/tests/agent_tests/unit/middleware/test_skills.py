@@ -366,6 +366,19 @@ def test_a_tool_that_finds_nothing_says_what_to_do(tmp_path: Path) -> None:
     assert "None of the 200 skills has a word of 'zebra'" in str(result["messages"][2].content)
 
 
+@pytest.mark.parametrize("query", [None, 5])
+def test_a_query_that_is_no_text_finds_nothing(tmp_path: Path, query: object) -> None:
+    """The schema is a dictionary, which validates no call."""
+    for n in range(200):
+        write(
+            tmp_path / "s", f"skill-{n:03}", "A thing that is described in quite a few words here"
+        )
+    asks = AIMessage("", tool_calls=[{"name": "find_skills", "args": {"query": query}, "id": "f"}])
+    result = Talk([SkillsMiddleware(backend=Watched(tmp_path), sources=["/s"])], asks).say("Hi")
+
+    assert "None of the 200 skills" in str(result["messages"][2].content)
+
+
 def test_what_was_described_stays_when_the_skills_change(tmp_path: Path) -> None:
     """The prompt is written again then anyway: what the new request is about comes in, too."""
     for n in range(120):

@@ -34,6 +34,7 @@ def test_a_child_has_what_its_parent_has() -> None:
     parent = recipe(Mine(), tools=(look,), permissions=denied)
     made = child(parent, HELPER)
     assert (made.model, made.tools, made.backend) == (MODEL, (look,), parent.backend)
+    assert child(parent, cast("SubAgent", {**HELPER, "model": None})).model == MODEL
     assert (made.permissions, made.context) == (denied, parent.context)
     assert (made.system_prompt, made.skills, made.memory) == ("Help.", None, None)
     assert not made.middleware
