@@ -3,15 +3,18 @@
     uv run python -m benchmarks.agent_logs FOLDER…
 
 For each log below the folders: distinct calls and results by their ids, and the texts of its
-messages, each counted by `json` alone and found again in the recording, its threads and its
-summaries. A difference or a file that is refused is one line; the exit code is the number of logs
-with a difference.
+messages, each counted by `json` alone (of a database of opencode: of its rows) and found again in
+the recording, its threads and its summaries; answers of the model that a log states with an id or
+a row of their own. A difference or a file that is refused is one line; the exit code is the number
+of logs with a difference.
 """
 
 import json
 import re
+import sqlite3
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,8 +47,11 @@ RESULTS = {
     "ObservationEvent": "tool_call_id",
 }
 DISPLAYED = frozenset(
-    {"toolUseResult", "toolCallResult", "resultDisplay", "display", "details", "x"}
-)
+    {
+        "toolUseResult", "toolCallResult", "resultDisplay", "display", "displayContent", "details",
+        "metadata", "x",
+    }
+)  # fmt: skip
 """Keys of what an agent shows its user, once more."""
 TEXTS = frozenset({"text", "thinking", "think", "content", "output", "thought", "reasoningText"})
 """Keys of a message's texts."""
@@ -78,6 +84,8 @@ _UNMARKED = re.compile(r"^(####|>) | *$|^# aider chat started at .*")
 
 def rows_of(path: Path) -> list[Any]:
     """Parse a log as JSON, with the files that belong to it; of a text, each line."""
+    if "#" in path.name:
+        return _rows_of_database(path)
     more = [*events_of(path), *storage_files(path)]
     values = []
     for file in (path, *more):
@@ -90,6 +98,18 @@ def rows_of(path: Path) -> list[Any]:
         except ValueError:
             values += [value for line in text.split("\n") if (value := _parsed(line)) is not None]
     return values
+
+
+def _rows_of_database(path: Path) -> list[Any]:
+    """Parse the messages and parts of a session of opencode."""
+    name, _, session = path.name.partition("#")
+    with closing(sqlite3.connect(path.with_name(name))) as db:
+        rows = db.execute(
+            "SELECT data FROM message WHERE session_id = :session UNION ALL "
+            "SELECT data FROM part WHERE session_id = :session",
+            {"session": session},
+        )
+        return [json.loads(data) for (data,) in rows]
 
 
 def _parsed(line: str) -> Any:  # noqa: ANN401 (any JSON)
@@ -131,6 +151,9 @@ def _count_ids(value: dict[str, Any], counted: Counted) -> None:
         if isinstance(kind, str) and kind in kinds:
             data = value["data"] if isinstance(value.get("data"), dict) else value
             found.update(_text(data.get(kinds[kind])))
+    state = value.get("state")
+    if kind == "tool" and isinstance(state, dict) and state.get("status") in {"completed", "error"}:
+        counted.results.update(_text(value.get("callID")))  # of opencode, in the call
     for name, found in (("functionCall", counted.calls), ("functionResponse", counted.results)):
         if isinstance(inner := value.get(name), dict):
             found.update(_text(inner.get("id")))
@@ -139,6 +162,49 @@ def _count_ids(value: dict[str, Any], counted: Counted) -> None:
         for one in several if isinstance(several, list) else ():
             if isinstance(one, dict):
                 counted.calls.update(_text(one.get("id") or one.get("toolCallId")))
+
+
+def answers_in(rows: Iterable[Any]) -> int:
+    """Count the answers of a model: objects that state its role, by their id or one by one.
+
+    Items of OpenAI's Responses have no common id: those between two other items are one answer.
+    """
+    found: set[object] = set()
+    is_open = False
+    for number, row in enumerate(rows):
+        payload = row.get("payload") if isinstance(row, dict) else None
+        if isinstance(payload, dict):  # of Codex
+            kind = payload.get("type") if row["type"] == "response_item" else None
+            if (
+                str(kind).endswith("_call")
+                or kind == "reasoning"
+                or (kind == "message" and payload["role"] == "assistant")
+            ):
+                found |= set() if is_open else {number}
+                is_open = True
+            elif kind:
+                is_open = False
+            continue
+        for value in objects(row):
+            if one := _answer(value, number):
+                found.add(one)
+                break
+    return len(found)
+
+
+def _answer(value: dict[str, Any], number: int) -> object:
+    """Return what names the answer that an object is, or `None`."""
+    message = value["message"] if isinstance(value.get("message"), dict) else value
+    kind = value.get("type")
+    if isinstance(content := value.get("data"), dict) and kind == "assistant.message":
+        return content.get("messageId") or number
+    if message.get("summary") is True:  # opencode: of a compaction
+        return None
+    if message.get("role") in {"assistant", "model"} or kind == "gemini":
+        return message.get("id") or value.get("id") or number
+    if kind == "step.end":
+        return value.get("uuid") or number
+    return None
 
 
 def _text(value: object) -> list[str]:
@@ -181,6 +247,29 @@ def _holds(everything: str, text: str) -> bool:
     return once in everything or json.dumps(once, ensure_ascii=False)[1:-1] in everything
 
 
+def compare(path: Path) -> tuple[str, bool]:
+    """Return a line of what is read of a log, of what it has; and whether they differ.
+
+    Raises:
+        RecordingError: It is refused.
+    """
+    recording = read_recording(path)
+    rows = rows_of(path)
+    counted = count(rows)
+    calls, results, texts = missing(counted, recording)
+    threads = [*threads_of(recording)]
+    messages = [message for thread in threads for message in thread.messages]
+    read, stated = sum(one.role == "assistant" for one in messages), answers_in(rows)
+    line = (
+        f"{recording.format:<12} {len(messages):>4} messages in {len(threads)}; "
+        f"answers {read}/{stated}, calls {len(counted.calls) - calls}/{len(counted.calls)}, "
+        f"results {len(counted.results) - results}/{len(counted.results)}, texts "
+        f"{len(counted.texts) - len(texts)}/{len(counted.texts)}  {path}"
+    )
+    line += "".join(f"\n         missing: {text[:90]!r}" for text in texts[:3])
+    return line, bool(calls or results or texts or read != stated)
+
+
 def main(folders: list[str]) -> int:
     """Print a line for each log; return the number of those with a difference."""
     different = 0
@@ -189,22 +278,11 @@ def main(folders: list[str]) -> int:
             continue
         try:
             (address,) = sessions_in(path)
-            recording = read_recording(address)
+            line, is_different = compare(address)
         except (RecordingError, ValueError) as error:
-            sys.stdout.write(f"refused  {path}: {str(error)[-160:]}\n")
-            continue
-        counted = count(rows_of(path))
-        calls, results, texts = missing(counted, recording)
-        different += bool(calls or results or texts)
-        threads = [*threads_of(recording)]
-        sys.stdout.write(
-            f"{recording.format:<14} {sum(len(t.messages) for t in threads):>5} messages in "
-            f"{len(threads)}; calls {len(counted.calls) - calls}/{len(counted.calls)}, results "
-            f"{len(counted.results) - results}/{len(counted.results)}, texts "
-            f"{len(counted.texts) - len(texts)}/{len(counted.texts)}  {path}\n"
-        )
-        for text in texts[:3]:
-            sys.stdout.write(f"         missing: {text[:90]!r}\n")
+            line, is_different = f"refused  {path}: {str(error)[-160:]}", False
+        different += is_different
+        sys.stdout.write(f"{line}\n")
     return different
 
 

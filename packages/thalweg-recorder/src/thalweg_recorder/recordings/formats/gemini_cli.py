@@ -145,8 +145,8 @@ def _content(row: JsonObject) -> str:
     """Return a message's texts and the ids of its calls or results, wherever it has them."""
     parts = as_objects(_parts(row.get("content")))
     calls = [as_object(one.get("functionCall") or one.get("functionResponse")) for one in parts]
-    ids = [one["id"] for one in (*calls, *as_objects(row.get("toolCalls"))) if one.get("id")]
-    return to_json([row["type"], _texts(row), sorted(map(str, ids))])
+    ids = {str(one["id"]) for one in (*calls, *as_objects(row.get("toolCalls"))) if one.get("id")}
+    return to_json([row["type"], _texts(row), sorted(ids)])
 
 
 def _texts(row: JsonObject) -> list[str]:

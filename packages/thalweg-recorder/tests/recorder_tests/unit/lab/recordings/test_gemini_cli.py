@@ -64,6 +64,18 @@ def test_a_session_kept_as_lines_shows_each_message_as_it_was_written_last(tmp_p
     assert said(recording) == [("user", "hi"), ("assistant", "I look.")]
 
 
+def test_a_snapshot_that_has_a_call_in_two_places_repeats_none(tmp_path: Path) -> None:
+    """Gemini CLI 0.61 writes so at a second resume after a call that failed without a text."""
+    turn = _turn("", _call("c1", "not found", "error"))
+    call = {"functionCall": {"id": "c1", "name": "ls", "args": {"p": "."}}}
+    snapshot = {"$set": {"messages": [USER, {**turn, "content": [call]}]}}
+
+    recording = read_lines(tmp_path, [SESSION, USER, turn, snapshot])
+
+    assert [call.id for one in recording.messages for call in one.calls] == ["c1"]
+    assert [one.role for one in recording.messages] == ["user", "assistant", "tool"]
+
+
 def test_a_later_row_of_a_message_takes_nothing_away(tmp_path: Path) -> None:
     """As if rows had been exchanged: one without the calls follows the one with them."""
     result = {"functionResponse": {"id": "c1", "name": "ls", "response": {"output": "a.txt"}}}
