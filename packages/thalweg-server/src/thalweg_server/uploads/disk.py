@@ -227,9 +227,8 @@ class DiskFiles(FilesystemBackend, ThreadBackend):
 
 
 def _kept(path: str, status: os.stat_result) -> FileMetadata:
-    modified = datetime.fromtimestamp(status.st_mtime, UTC)
     version = f"{status.st_ino:x}-{status.st_size:x}-{status.st_mtime_ns:x}"
-    return FileMetadata(path, status.st_size, modified, version)
+    return FileMetadata(path, status.st_size, datetime.fromtimestamp(status.st_mtime, UTC), version)
 
 
 def _is_own(entry: FolderEntry) -> bool:
