@@ -39,10 +39,9 @@ async def upload_file(
     """
     await tenant.threads.check_writable(thread)
     made = []
-    most = tenant.files.policy.max_file_bytes
     try:
         for file in sent:
-            content = await file.read(most + 1)
+            content = await file.read(tenant.files.policy.max_file_bytes + 1)
             made.append(await tenant.files.upload(thread, file.filename or "", content))
     except ThalwegError:
         for upload in made:
