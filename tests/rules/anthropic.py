@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tests.rules.rule import Request
-from tests.rules.shared import IMAGE_TYPES, bad_base64, bad_schema, repeated
+from tests.rules.shared import IMAGE_TYPES, bad_base64, bad_schema, repeated, shown_type
 
 ALPHABET = re.compile(r"[a-zA-Z0-9_-]+")
 THINKING = frozenset({"thinking", "redacted_thinking"})
@@ -104,8 +104,14 @@ def content(request: Request) -> Iterator[str]:
 
 
 def text(request: Request) -> Iterator[str]:
-    """A text block has more than white space; a result that is one string may be empty."""
+    """A text block has more than white space; a result that is one string may, of no error."""
     for path, block in all_blocks(request):
+        if (
+            block.get("type") == "tool_result"
+            and block.get("is_error")
+            and not block.get("content")
+        ):
+            yield f"{path}.content: content cannot be empty if `is_error` is true"
         if block.get("type") == "text" and not str(block.get("text", "")).strip():
             yield f"{path}.text: text content blocks must contain non-whitespace text"
 
@@ -318,10 +324,21 @@ def media(request: Request) -> Iterator[str]:
                 yield f"{path}.source.media_type: {source.get('media_type')!r}"
             if bad_base64(source.get("data")):
                 yield f"{path}.source.data: empty or not base64"
+            elif kind == "image" and shown_type(source["data"]) not in {"", source["media_type"]}:
+                yield f"{path}.source: the image appears to be {shown_type(source['data'])}"
+        elif source.get("type") == "text" and source.get("media_type") != "text/plain":
+            yield f"{path}.source.media_type: {source.get('media_type')!r}"
         elif source.get("type") not in {"url", "file", "text", "content"}:
             yield f"{path}.source.type: {source.get('type')!r}"
     if count > 600:
         yield f"messages: {count} images exceed the maximum of 600"
+
+
+FOREIGN_BLOCKS = {
+    *("image_url", "input_text", "input_image", "input_file", "input_audio", "output_text"),
+    *("file", "audio", "video", "media", "function_call", None),
+}
+"""Types of blocks of other providers, and of LangChain."""
 
 
 def block_kinds(request: Request) -> Iterator[str]:
@@ -332,7 +349,7 @@ def block_kinds(request: Request) -> Iterator[str]:
         kind = block.get("type")
         if inside and kind not in in_result:
             yield f"{path}.type: {kind!r} in a tool_result"
-        if kind in {"image_url", "input_text", "input_image", "output_text", "function_call", None}:
+        if kind in FOREIGN_BLOCKS:
             yield f"{path}.type: {kind!r}"
     for path, message in messages(request):
         if message.get("role") != "user":

@@ -104,6 +104,9 @@ def call_arguments(request: Request) -> Iterator[str]:
             yield f"{path}.function.arguments: no string"
 
 
+PDF = "data:application/pdf"
+
+
 def media(request: Request) -> Iterator[str]:
     """An image is a web address or base64 of a supported type; a file is base64 with a name."""
     for path, message in messages(request):
@@ -119,6 +122,12 @@ def media(request: Request) -> Iterator[str]:
                 data = str(file.get("file_data", "")).rpartition(",")[2]
                 if not file.get("file_id") and (bad_base64(data) or not file.get("filename")):
                     yield f"{where}.file: neither an id nor named base64 data"
+                elif not str(file.get("file_data", "data:application/pdf")).startswith(PDF):
+                    yield f"{where}.file: no PDF"
+            elif part.get("type") == "input_audio":
+                form = (part.get("input_audio") or {}).get("format")
+                if form not in {"wav", "mp3"}:
+                    yield f"{where}.input_audio.format: {form!r}"
 
 
 def participant_names(request: Request) -> Iterator[str]:

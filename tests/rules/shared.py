@@ -70,6 +70,12 @@ def metadata_limits(request: Request) -> Iterator[str]:
             yield f"metadata.{key[:40]}: key or value is too long, or no string"
 
 
+def shown_type(data: str) -> str:
+    """Return the type that the first bytes of an image have; empty if they have none."""
+    starts = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif"}
+    return next((kind for start, kind in starts.items() if data.startswith(start)), "")
+
+
 def bad_base64(data: object) -> bool:
     """Whether `data` is empty or no base64."""
     if not isinstance(data, str) or not data:

@@ -32,6 +32,7 @@ from tests.rules.endpoint import ANSWERS, Endpoint, parsed, serving
 from tests.rules.players import client
 from tests.rules.rule import PROVIDERS, Provider, Request
 from tests.rules.story import Call, Move
+from tests.rules.table import faults
 from thalweg import ContextMiddleware, ContextPolicy
 
 MODELS: dict[Provider, str] = {
@@ -163,6 +164,9 @@ def sound_blocks(data: str, provider: Provider) -> dict[str, dict[str, Any]]:
     }
 
 
+FORMS = {"image": image_blocks, "document": document_blocks, "sound": sound_blocks}
+
+
 @pytest.fixture
 def addresses() -> Iterator[ExitStack]:
     with ExitStack() as stack:
@@ -176,6 +180,7 @@ def sent(
     *,
     ours: bool,
     in_result: bool = False,
+    model: str = "",
 ) -> Any:  # noqa: ANN401 (JSON)
     """Return the last body that an agent sends with these blocks.
 
@@ -194,7 +199,7 @@ def sent(
 
     policy = ContextPolicy(prompt_caching=False)
     agent: Any = create_agent(
-        client(provider, MODELS[provider], address),
+        client(provider, model or MODELS[provider], address),
         [fetch] if in_result else [],
         middleware=[ContextMiddleware(policy, archive=":memory:")] if ours else [],
     )
@@ -203,6 +208,147 @@ def sent(
     request = HumanMessage("Fetch it." if in_result else [*content])
     agent.invoke({"messages": [request]})
     return point.bodies[-1]
+
+
+FOREIGN = [
+    pytest.param(provider, author, kind, form, id=f"{author}-{kind}-{form}-to-{provider}")
+    for provider in PROVIDERS
+    for author in PROVIDERS
+    for kind in ("image", "document")
+    for form in FORMS[kind]("", author)
+    if author != provider and form in {"native", "image_url"}
+]
+
+
+@pytest.mark.parametrize(("provider", "author", "kind", "form"), FOREIGN)
+@pytest.mark.parametrize("in_result", [False, pytest.param(True, marks=pytest.mark.nightly)])
+def test_media_written_for_another_provider_are_sent(
+    provider: Provider,
+    author: Provider,
+    kind: str,
+    form: str,
+    addresses: ExitStack,
+    *,
+    in_result: bool,
+) -> None:
+    """A thread whose model changes keeps its media, in a form that the new provider takes."""
+    data = png(8, 8) if kind == "image" else pdf(1)
+    body = sent(
+        provider, [FORMS[kind](data, author)[form]], addresses, ours=True, in_result=in_result
+    )
+
+    assert text_of(body).count(data) == 1
+    assert broken(provider, body) == []
+
+
+JPEG = base64.b64encode(b"\xff\xd8\xff\xe0" + bytes(50)).decode()
+WORDS = base64.b64encode(b"a,b\n1,2\n").decode()
+CORRECTED: dict[str, tuple[Provider, dict[str, Any], str]] = {
+    "a stated type that the bytes do not have": (
+        "anthropic",
+        {"type": "image", "base64": JPEG, "mime_type": "image/png"},
+        '"media_type": "image/jpeg"',
+    ),
+    "the same in an address": (
+        "anthropic",
+        {"type": "image_url", "image_url": {"url": f"data:image/PNG;base64,{JPEG}"}},
+        '"media_type": "image/jpeg"',
+    ),
+    "no stated type": (
+        "openai-chat",
+        {"type": "image", "base64": JPEG},
+        "data:image/jpeg;base64",
+    ),
+    "a detail is kept": (
+        "openai-chat",
+        {
+            "type": "image_url",
+            "image_url": {"url": f"data:image/jpg;base64,{JPEG}", "detail": "low"},
+        },
+        '"detail": "low"',
+    ),
+    "a text by value": (
+        "anthropic",
+        {"type": "file", "base64": WORDS, "mime_type": "text/csv", "filename": "a.csv"},
+        '"data": "a,b\\n1,2\\n"',
+    ),
+    "an MP3": (
+        "openai-chat",
+        {"type": "audio", "base64": WORDS, "mime_type": "audio/mpeg"},
+        '"format": "mp3"',
+    ),
+    "a table": (
+        "openai-responses",
+        {"type": "file", "base64": WORDS, "mime_type": "text/csv", "filename": "a.csv"},
+        "data:text/csv;base64",
+    ),
+}
+"""A block, and what of it is sent."""
+
+
+@pytest.mark.parametrize("name", CORRECTED)
+@pytest.mark.parametrize("in_result", [False, True])
+def test_media_are_sent_with_a_type_that_the_provider_takes(
+    name: str, addresses: ExitStack, *, in_result: bool
+) -> None:
+    """What would be refused for its type alone is sent with the right one."""
+    provider, block, expected = CORRECTED[name]
+    model = "gpt-audio" if name == "an MP3" else ""
+    body = sent(provider, [block], addresses, ours=True, in_result=in_result, model=model)
+
+    assert expected in json.dumps(body)
+    assert broken(provider, body) == []
+
+
+WITHHELD: dict[str, tuple[Provider, dict[str, Any]]] = {
+    "a file by its address": (
+        "openai-chat",
+        {"type": "file", "url": "https://localhost/a.pdf", "mime_type": "application/pdf"},
+    ),
+    "Anthropic's by its address": (
+        "openai-chat",
+        {"type": "document", "source": {"type": "url", "url": "https://localhost/a.pdf"}},
+    ),
+    "bytes without a type": ("openai-chat", {"type": "image", "base64": "aGVsbG8="}),
+    "the same for Claude": ("anthropic", {"type": "image", "base64": "aGVsbG8="}),
+    "a text by its address": (
+        "anthropic",
+        {"type": "file", "url": "https://localhost/a.txt", "mime_type": "text/plain"},
+    ),
+    "OGG": ("openai-chat", {"type": "audio", "base64": WORDS, "mime_type": "audio/ogg"}),
+}
+"""What no request of a provider may have."""
+
+
+@pytest.mark.parametrize("name", WITHHELD)
+def test_media_that_the_client_cannot_send_are_a_notice(name: str, addresses: ExitStack) -> None:
+    """LangChain's client raises for some of them, before each later request of the thread."""
+    provider, block = WITHHELD[name]
+    body = sent(provider, [block], addresses, ours=True)
+
+    assert "not shown, since this model does not accept it" in json.dumps(body)
+    assert broken(provider, body) == []
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_file_of_another_provider_is_a_line(provider: Provider, addresses: ExitStack) -> None:
+    """An id names nothing there."""
+    author: Provider = "openai-chat" if provider in {"anthropic", "gemini"} else "anthropic"
+    block: dict[str, Any] = (
+        {"type": "file", "file": {"file_id": "file-1"}}
+        if author == "openai-chat"
+        else {"type": "document", "source": {"type": "file", "file_id": "file_1"}}
+    )
+    body = sent(provider, [block], addresses, ours=True)
+
+    assert '"file_id"' not in json.dumps(body)
+    assert "not shown, since this model does not accept it" in json.dumps(body)
+
+
+def broken(provider: Provider, body: Any) -> list[str]:  # noqa: ANN401 (JSON)
+    """Return what a body breaks besides its reasoning, which another endpoint issued."""
+    found = faults(provider, Request(body, json.dumps(body).encode(), MODELS[provider]))
+    return [fault for fault in found if "signature" not in fault]
 
 
 def text_of(body: Any) -> str:  # noqa: ANN401 (JSON)
@@ -221,7 +367,6 @@ SMALL: dict[str, tuple[str, Callable[[], str]]] = {
     "sound of 30 s": ("sound", lambda: wav(30)),
     "sound of 10 min": ("sound", lambda: wav(600)),
 }
-FORMS = {"image": image_blocks, "document": document_blocks, "sound": sound_blocks}
 HUGE = {"image of 3 MB", "document of 5 MB", "sound of 10 min"}
 """Whose other forms than the first are sent nightly."""
 CELLS = [

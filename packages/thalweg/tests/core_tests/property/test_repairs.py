@@ -161,3 +161,15 @@ def test_a_result_without_content_is_sent_alike_before_and_after_a_restart(wire:
     )
     assert [m.content for m in before] == [m.content for m in after]
     assert before[1].content != []
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_an_error_without_a_text_has_a_line_for_anthropic(text: str) -> None:
+    """It refuses an empty result that is an error, and takes one that is none."""
+    call = Message("assistant", (ToolCall("c1", "grep", "{}"),))
+    parts = (Text(text),) if text else ()
+    failed = Message("tool", parts, answers="c1", is_error=True)
+    (row,) = checked(RULES["anthropic"], [(Message("user", (Text("go"),)),), (call, failed)])[1:]
+    assert row.messages[1].text.strip()
+    (row,) = checked(RULES["openai-chat"], [(call, failed)])
+    assert row.messages[1] == failed

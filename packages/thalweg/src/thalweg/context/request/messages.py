@@ -8,6 +8,7 @@ results, results without calls), which no provider accepts.
 
 import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import compress, count, filterfalse, pairwise
@@ -36,6 +37,7 @@ from thalweg.engine.entries import (
     ToolCall,
 )
 from thalweg.engine.media.cost import cost_of
+from thalweg.engine.media.facts import decoded, type_of
 from thalweg.engine.media.labels import media_label
 from thalweg.engine.prompts import prompt
 from thalweg.engine.undocumented import uses_responses_api
@@ -50,52 +52,95 @@ from thalweg.engine.window.items import (
     message_for_tool,
     without_prompts,
 )
-from thalweg.engine.wires.fields import is_from_wire, opaque_value, pack, unpack
+from thalweg.engine.wires.fields import is_from_wire, opaque, opaque_value, pack, unpack
 from thalweg.engine.wires.langchain import WIRE, LangChainWire, read_message
+from thalweg.engine.wires.media_blocks import URL_KEYS
 from thalweg.engine.wires.repairs import WireRules, rules_of
 
 Client = Literal["anthropic", "openai-chat", "openai-responses", "gemini", "other"]
 """LangChain's client that sends a request."""
-_UNSUPPORTED_TYPES: Mapping[str, frozenset[str]] = {
-    "anthropic": frozenset({"input_image", "input_file", "media", "video_url", "audio_url"}),
-    "openai-chat": frozenset({"document", "media", "input_image", "input_file"}),
-    "openai-responses": frozenset({"document", "media", "video_url", "audio_url"}),
-    "gemini": frozenset({"document", "input_image", "input_file", "video_url", "audio_url"}),
+_UNSUPPORTED_TYPES: Mapping[str, frozenset[str | None]] = {
+    "anthropic": frozenset(
+        {None, "input_audio", "input_image", "input_file", "media", "video_url", "audio_url"}
+    ),
+    "openai-chat": frozenset({None, "document", "media", "input_image", "input_file"}),
+    "openai-responses": frozenset(
+        {None, "document", "input_audio", "media", "video_url", "audio_url"}
+    ),
+    "gemini": frozenset(
+        {"document", "input_audio", "input_image", "input_file", "video_url", "audio_url"}
+    ),
 }
-"""Types of blocks that a client does not convert for its provider."""
+"""Types of blocks that a client does not convert for its provider; Gemini's own may have none."""
+_UNSUPPORTED_KEYS: Mapping[str, frozenset[str]] = {
+    "anthropic": frozenset({"file"}),
+    "openai-chat": frozenset({"source"}),
+    "openai-responses": frozenset({"source"}),
+    "gemini": frozenset({"file", "source"}),
+}
+"""Keys of blocks of another provider whose type is also LangChain's: `file`, `image`."""
+_CHAT_SOUNDS = {"audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav", "audio/wave": "audio/wav"}
+"""Sounds that have another name in OpenAI's `input_audio.format`: `wav` or `mp3`."""
 _REQUESTED_MODEL, _BOND = "thalweg_model", "thalweg_bond"
 """Keys in the metadata of answers until November 2026: the requested model, and what signed
 reasoning is bound to. The journal has both now (`AnswerLog`)."""
 
 
-def adapt_media(media: Media, client: Client, *, in_result: bool = False) -> Media:
+def adapt_media(media: Media, client: Client, *, in_result: bool = False) -> Part:
     """Return media as a block that a client sends; the same object if it does already.
+
+    A text by value is text to Anthropic, and the id of another provider's file a line that states
+    this.
 
     Args:
         media: An image, a document, a sound or a film.
         client: The client.
         in_result: Whether the block is in a tool's result.
     """
-    shell = unpack(media.extra, WIRE).get("shell")
-    if not isinstance(shell, dict) or not (media.data or media.url) or _is_untyped(media):
+    fields = unpack(media.extra, WIRE)
+    shell = fields.get("shell")
+    if not isinstance(shell, dict) or _is_untyped(media):
         return media
     kind = shell.get("type")
-    is_foreign = kind in _UNSUPPORTED_TYPES.get(client, ())
-    if client == "gemini":  # in a result, its own form is a text to it, and so is Anthropic's
-        is_foreign = is_foreign or "source" in shell or (in_result and kind in {"media", None})
+    is_foreign = kind in _UNSUPPORTED_TYPES.get(client, ()) or not shell.keys().isdisjoint(
+        _UNSUPPORTED_KEYS.get(client, ())
+    )
+    if not (media.data or media.url):
+        what = media_label(media)
+        return Text(prompt("media_not_accepted").render(what=what)) if is_foreign else media
+    if client == "gemini":  # in a result, its own form is a text to it
+        is_foreign = is_foreign or (in_result and kind in {"media", None})
+    mime = type_of(media)
+    mime = _CHAT_SOUNDS.get(mime, mime) if client == "openai-chat" else mime
+    if client == "anthropic" and media.data and mime.startswith("text/"):
+        with suppress(UnicodeDecodeError):
+            return _text_document(decoded(media.data).decode(), shell)
+    if media.data and mime != media.mime:
+        media = replace(media, mime=mime)
+        is_foreign = is_foreign or fields.get("place", [""])[-1] not in URL_KEYS
     return _standard(media, shell) if is_foreign else media
+
+
+def _text_document(text: str, shell: Mapping[str, Any]) -> Part:
+    """Return a text as Anthropic's document, whose type by value is PDF alone."""
+    source = {"type": "text", "media_type": "text/plain", "data": text}
+    title = {"title": name} if (name := _file_name(shell)) else {}
+    return opaque(WIRE, {"type": "document", "source": source, **title})
+
+
+def _file_name(shell: Mapping[str, Any]) -> str:
+    name = shell.get("filename") or shell.get("title")
+    return name if isinstance(name, str) else ""
 
 
 def _standard(media: Media, shell: Mapping[str, Any]) -> Media:
     """Return media as LangChain's own block, which every client converts."""
     kind = media.mime.partition("/")[0]
     block: dict[str, Any] = {"type": kind if kind in {"image", "audio", "video"} else "file"}
-    if media.data:
+    if not media.mime.endswith("/*"):
         block["mime_type"] = media.mime
     if block["type"] == "file":  # which OpenAI demands a name of
-        name = shell.get("filename") or shell.get("title")
-        has_name = isinstance(name, str) and bool(name)
-        block["filename"] = name if has_name else f"file.{media.mime.rpartition('/')[2]}"
+        block["filename"] = _file_name(shell) or f"file.{media.mime.rpartition('/')[2]}"
     place = ["base64" if media.data else "url"]
     return Media(media.mime, media.data, media.url, pack(WIRE, {"shell": block, "place": place}))
 
@@ -249,8 +294,7 @@ def adapt_message(
         case "tool":
             parts = _adapt_result(message, target, is_read_back=is_read_back)
         case "user" | "system":
-            is_openai = target.client.startswith("openai")
-            parts = tuple(map(_without_cache_mark, message.parts)) if is_openai else message.parts
+            parts = tuple(_adapt_request_part(part, target.client) for part in message.parts)
         case _:
             assert_never(message.role)
     is_foreign = message.role == "assistant" and not is_own_answer
@@ -261,6 +305,12 @@ def adapt_message(
         return replace(message, parts=parts, origin=None)
     uid = "" if message.uid.startswith("msg_") else message.uid
     return replace(message, parts=parts, origin=None, extra="", uid=uid)
+
+
+def _adapt_request_part(part: Part, client: Client) -> Part:
+    if isinstance(part, Media):
+        return adapt_media(part, client)
+    return _without_cache_mark(part) if client.startswith("openai") else part
 
 
 def _adapt_answer(
@@ -330,7 +380,7 @@ def _adapt_result(message: Message, target: TargetModel, *, is_read_back: bool) 
     return tuple(map(_without_cache_mark, parts) if client.startswith("openai") else parts)
 
 
-def aside(message: Message, target: TargetModel, *, is_read_back: bool = False) -> list[Media]:
+def aside(message: Message, target: TargetModel, *, is_read_back: bool = False) -> list[Part]:
     """List the media of a tool's result that are sent in a message of the user after all results.
 
     Those are all media if the provider takes only text in results (OpenAI Chat). Media that
@@ -444,7 +494,7 @@ class _SentItem:
     stays: bool
     """Whether it is a system message among the others: one that keeps its role, or the summary."""
     written: tuple[WrittenMessage, ...]
-    aside: tuple[Media, ...]
+    aside: tuple[Part, ...]
 
 
 @dataclass(slots=True)
@@ -574,10 +624,12 @@ class MessageWriter:
             is_read_back=is_read_back,
         )
         tokens, origin = item.tokens, message.origin
-        media_below: tuple[Media, ...] = ()
+        media_below: tuple[Part, ...] = ()
         if item.message.role == "tool":
             media_below = tuple(aside(item.message, target, is_read_back=is_read_back))
-            tokens -= sum(cost_of(one, target.model).tokens for one in media_below)
+            tokens -= sum(
+                cost_of(one, target.model).tokens for one in media_below if isinstance(one, Media)
+            )
             tokens = max(0, tokens)
         written: tuple[WrittenMessage, ...]
         if origin and (origin.wire, origin.share, len(origin.raws)) == (WIRE, (0, 1), 1):
@@ -595,7 +647,7 @@ class MessageWriter:
 
     def _written_messages(self) -> list[WrittenMessage]:
         written: list[WrittenMessage] = []
-        below: list[Media] = []
+        below: list[Part] = []
         position, tokens = -1, 0
         for row in self._rows:
             if below and row.item.message.role != "tool":
@@ -651,7 +703,7 @@ def _begins_with_reasoning(message: Message) -> bool:
     return isinstance(first, Thinking)
 
 
-def _media_message(media: Sequence[Media]) -> AnyMessage:
+def _media_message(media: Sequence[Part]) -> AnyMessage:
     heading = Text(prompt("media_behind").text)
     message: AnyMessage = _WIRE.write([Message("user", (heading, *media), kind="injected")])[0]
     return message

@@ -732,7 +732,7 @@ class _Turn:
             response: ModelResponse[Any] = yield Send(request, (guard,), metadata=metadata)
         except TooLarge:
             self.open.learn_overhead(guard.tokens)
-            if self.attempts == ATTEMPTS:
+            if self.attempts >= ATTEMPTS:
                 raise self._exceeded() from None
         except GraphBubbleUp:  # not an error: LangGraph's own way out of a step
             raise
@@ -765,7 +765,7 @@ class _Turn:
                 self._repair(rejection, error)
             return rejection is not None
         self._shrink(overflow, model, str(error))
-        if self.attempts == ATTEMPTS:
+        if self.attempts >= ATTEMPTS:
             raise self._exceeded() from error
         return True
 

@@ -6,6 +6,7 @@ a thread costs no time in later turns.
 
 import binascii
 import io
+import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -23,17 +24,21 @@ _KIND_BY_MIME: Final[dict[str, MediaKind]] = {
     "application/x-pdf": "pdf",
 }
 """Kinds by media type, or by its first half."""
-_KIND_BY_PREFIX: Final[dict[str, MediaKind]] = {
-    "JVBERi": "pdf",  # %PDF-
-    "iVBORw0KGgo": "image",  # PNG
-    "/9j/": "image",  # JPEG
-    "R0lGOD": "image",  # GIF
-    "SUQz": "sound",  # MP3 with tags
-    "T2dnUw": "sound",  # OGG
-    "ZkxhQw": "sound",  # FLAC
-    "GkXfo": "film",  # WebM, Matroska
+_TYPE_BY_START: Final[dict[re.Pattern[str], str]] = {
+    re.compile(r"JVBERi"): "application/pdf",  # %PDF-
+    re.compile(r"iVBORw0KGgo"): "image/png",
+    re.compile(r"[/_]9j[/_]"): "image/jpeg",
+    re.compile(r"R0lGOD"): "image/gif",
+    re.compile(r"UklGR.{7}RUJQ"): "image/webp",  # RIFF, its length, WEBP
+    re.compile(r"UklGR.{7}QVZF"): "audio/wav",
+    re.compile(r"SUQz"): "audio/mp3",  # with tags
+    re.compile(r"T2dnUw"): "audio/ogg",
+    re.compile(r"ZkxhQw"): "audio/flac",
+    re.compile(r"GkXfo"): "video/webm",  # and Matroska
 }
-"""First characters in base64 of files whose type is not stated."""
+"""Media types by the first characters of a file in base64."""
+_UNSTATED: Final = frozenset({"", "application/octet-stream", "image/*", "audio/*", "video/*"})
+"""Types that blocks without one are read with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,29 @@ UNREAD: Final = MediaFacts()
 """Of a file that is damaged, locked, or not there by value."""
 
 
+def type_of(media: Media) -> str:
+    """Return the media type of a part, as providers write it.
+
+    An image by value has the type of its first bytes, and so has a file whose type is not stated:
+    providers refuse an image whose type is stated wrongly.
+
+    Example:
+        >>> type_of(Media("image/png", data="/9j/4AAQSkZJRg==")), type_of(Media("image/JPG"))
+        ('image/jpeg', 'image/jpeg')
+    """
+    stated = media.mime.partition(";")[0].strip().lower()
+    is_image = stated.startswith("image/")
+    if media.data and (is_image or stated in _UNSTATED):
+        found = next(
+            (kind for start, kind in _TYPE_BY_START.items() if start.match(media.data)), ""
+        )
+        if found.startswith("image/" if is_image and stated != "image/*" else ""):
+            stated = found or stated
+    if is_image or stated == "application/pdf" or media.mime.lower() in _UNSTATED:
+        return "image/jpeg" if stated == "image/jpg" else stated
+    return media.mime
+
+
 def kind_of(media: Media) -> MediaKind:
     """Return the kind of a part, by its type or, if none is stated, its first bytes.
 
@@ -57,14 +85,8 @@ def kind_of(media: Media) -> MediaKind:
         >>> kind_of(Media("application/pdf")), kind_of(Media("", data="JVBERi0xLjQK"))
         ('pdf', 'pdf')
     """
-    mime = media.mime.partition(";")[0].strip().lower()
-    if (known := _KIND_BY_MIME.get(mime) or _KIND_BY_MIME.get(mime.partition("/")[0])) is not None:
-        return known
-    if mime and mime != "application/octet-stream":
-        return "other"
-    return next(
-        (kind for start, kind in _KIND_BY_PREFIX.items() if media.data.startswith(start)), "other"
-    )
+    mime = type_of(media).partition(";")[0].strip().lower()
+    return _KIND_BY_MIME.get(mime) or _KIND_BY_MIME.get(mime.partition("/")[0]) or "other"
 
 
 def pixels_of(media: Media) -> Dimensions | None:
@@ -92,11 +114,11 @@ def facts_of(media: Media) -> MediaFacts:
         return known
     if len(_FACTS_CACHE) >= _MAX_CACHED_FACTS:
         _FACTS_CACHE.clear()
-    _FACTS_CACHE[key] = facts = _read_facts(kind, _decoded(media.data))
+    _FACTS_CACHE[key] = facts = _read_facts(kind, decoded(media.data))
     return facts
 
 
-def _decoded(data: str) -> bytes:
+def decoded(data: str) -> bytes:
     """Decode base64 of either alphabet, with or without padding; empty if it is broken."""
     if "-" in data or "_" in data:
         data = data.replace("-", "+").replace("_", "/")

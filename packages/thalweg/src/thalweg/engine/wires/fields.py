@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import is_
 from typing import Any, NoReturn, TypeVar, assert_never
@@ -29,7 +30,9 @@ def to_json(value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, default=repr)
     except (TypeError, ValueError, RecursionError):
-        return json.dumps(repr(value), ensure_ascii=False)
+        with suppress(ValueError):  # Python writes no integer of more than 4,300 digits
+            return json.dumps(repr(value), ensure_ascii=False)
+        return json.dumps(object.__repr__(value))
 
 
 def from_json(text: str) -> object:

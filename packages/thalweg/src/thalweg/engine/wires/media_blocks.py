@@ -35,7 +35,7 @@ def take_content(wire: str, block: Mapping[str, Any], path: ContentPath, mime: s
     if not path:
         return Media(mime, extra=pack(wire, {"shell": dict(block), "place": []}))
     value, extra = _without_content(wire, block, path)
-    if path[-1] in _URL_KEYS and "raw" not in unpack(extra, wire):
+    if path[-1] in URL_KEYS and "raw" not in unpack(extra, wire):
         return media_from_url(value, mime, extra)
     return Media(mime, data=value, extra=extra)
 
@@ -52,7 +52,7 @@ def _without_content(
     return value, pack(wire, {"shell": shell, "place": list(path), **marks})
 
 
-_URL_KEYS = ("url", "image_url", "video_url", "audio_url", "file_data", "file_url", "file_uri")
+URL_KEYS = ("url", "image_url", "video_url", "audio_url", "file_data", "file_url", "file_uri")
 """Keys that hold a URL, or content as a `data:` URL."""
 
 
@@ -109,7 +109,7 @@ def original_block(media: Media, wire: str) -> dict[str, Any] | None:
     if not isinstance(shell, dict) or not isinstance(path, list):
         return None
     if path:
-        is_address = path[-1] in _URL_KEYS and not {"untyped", "raw"} & extra_fields.keys()
+        is_address = path[-1] in URL_KEYS and not {"untyped", "raw"} & extra_fields.keys()
         value = url_of(media) if is_address else media.data
         _container_of(shell, path)[path[-1]] = (
             binascii.a2b_base64(value) if "raw" in extra_fields else value

@@ -39,28 +39,47 @@ class WireRules:
     the chat templates of some models do: it is set for a model that has refused such a request."""
     media: tuple[str, ...] = ("image/", "audio/", "video/", "application/pdf", "text/")
     """Prefixes of the media types that are accepted."""
+    accepts_file_url: bool = True
+    """Whether a file may be an address; an image may with every provider."""
+    needs_type: bool = False
+    """Whether content by value must have a media type."""
     excluded: tuple[str, ...] = ()
     """Prefixes of the media types that the model's profile rules out, in every form."""
 
     def accepts(self, media: Media) -> bool:
         """Return whether an image, a document, a sound or a film is accepted.
 
-        An unspecified type is, and a block in the native form of a server: that was written for it.
+        A block in the native form of a server is, and so is one of an unknown kind: it was written
+        for that server.
         """
         mime = media.mime.partition(";")[0].strip().lower()
-        if not mime or mime == _UNKNOWN_TYPE:
-            return True
         if _NATIVE_BLOCK.search(media.extra):
             return not (self.excluded and mime.startswith(self.excluded))
+        if media.url and not self.accepts_file_url and not mime.startswith("image/"):
+            return False
+        is_unknown = not mime or mime == _UNKNOWN_TYPE
+        if media.data and self.needs_type and (is_unknown or mime.endswith("/*")):
+            return False
         if mime.endswith("/*"):
             return any(kind.startswith(mime[:-1]) for kind in self.media)
-        return mime.startswith(self.media)
+        return is_unknown or mime.startswith(self.media)
 
 
-_NATIVE_BLOCK = re.compile(r'"type": "(?:video_url|audio_url|input_image|input_file|media)"')
-"""Types of blocks that are no provider-neutral form: a client passes them on as they are."""
+_NATIVE_BLOCK = re.compile(
+    r'"type": "(?:video_url|audio_url|input_image|input_file|media)"|"untyped": true'
+)
+"""Blocks that are no provider-neutral form: a client passes them on as they are."""
 _UNKNOWN_TYPE = "application/octet-stream"
-_IMAGES = ("image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp")
+_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_OFFICE_AND_TEXT = (  # https://developers.openai.com/api/docs/guides/file-inputs, read 2026-11-30
+    "text/",
+    "application/json",
+    "application/rtf",
+    "application/msword",
+    "application/vnd.ms-",
+    "application/vnd.openxmlformats-officedocument.",
+    "application/vnd.oasis.opendocument.text",
+)
 _OPENAI_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 RULES: Mapping[str, WireRules] = {
@@ -69,7 +88,9 @@ RULES: Mapping[str, WireRules] = {
         accepts_blank=True,
         accepts_late_system=True,
         user_first=False,
-        media=(*_IMAGES, "audio/", "application/pdf"),
+        media=(*_IMAGES, "audio/wav", "audio/mp3", "application/pdf"),
+        accepts_file_url=False,
+        needs_type=True,
     ),
     "openai-responses": WireRules(  # https://platform.openai.com/docs/api-reference/responses/create
         tool_name=_OPENAI_NAME,
@@ -77,12 +98,14 @@ RULES: Mapping[str, WireRules] = {
         accepts_blank=True,
         accepts_late_system=True,
         user_first=False,
-        media=(*_IMAGES, "application/pdf"),
+        media=(*_IMAGES, "application/pdf", *_OFFICE_AND_TEXT),
+        needs_type=True,
     ),
     "anthropic": WireRules(  # https://platform.claude.com/docs/en/api/messages
         tool_name=re.compile(r"[a-zA-Z0-9_-]{1,128}"),
         call_id=re.compile(r"[a-zA-Z0-9_-]{1,64}"),
-        media=(*_IMAGES, "application/pdf", "text/plain"),
+        media=(*_IMAGES, "application/pdf"),
+        needs_type=True,
     ),
     # The Gemini API accepts 64 characters of a name, Vertex AI 128; the client may use either.
     "gemini": WireRules(  # https://ai.google.dev/api/caching#FunctionDeclaration
@@ -279,10 +302,13 @@ class ExchangeChecker:
 
     def _repaired_result(self, message: Message, k: int) -> Message:
         nonblank = message.parts if self.rules.accepts_blank else _without_blank(message.parts)
-        if nonblank is message.parts and not _has_empty_list(message):
+        # Anthropic: "content cannot be empty if `is_error` is true"; other results may be.
+        has_error = message.is_error and not self.rules.accepts_blank and not nonblank
+        if nonblank is message.parts and not _has_empty_list(message) and not has_error:
             return message
         self._add_defect(k, _EMPTY)
-        parts = nonblank or (Text(prompt("no_output").text),) if message.parts else ()
+        is_stated = bool(message.parts) or has_error
+        parts = nonblank or (Text(prompt("no_output").text),) if is_stated else ()
         return replace(message, parts=parts, origin=None)
 
     def _paired_results(self, repaired: Sequence[Message | None]) -> Iterator[Message]:

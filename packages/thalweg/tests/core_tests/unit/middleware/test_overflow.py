@@ -13,6 +13,10 @@ from thalweg.context.request.refusals import Overflow, overflow_of
 REFUSALS = [
     # Anthropic, Messages API
     ("prompt is too long: 208656 tokens > 200000 maximum", Overflow("tokens", 208656, 200000)),
+    (
+        "Number of input tokens exceeds maximum length. Please update the input to try again.",
+        Overflow("tokens"),
+    ),
     # Anthropic, older models: input and answer together
     (
         (

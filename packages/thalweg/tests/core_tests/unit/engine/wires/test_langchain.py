@@ -222,3 +222,8 @@ def test_fields_that_langchain_refuses_are_left_out_of_what_is_built() -> None:
     odd = {"type": "system", "content": "Be brief.", "name": [None], "response_metadata": "x"}
     messages, _ = read_dumped([odd])
     assert WIRE.write(messages) == [SystemMessage("Be brief.")]
+
+
+def test_an_integer_that_python_does_not_write_is_no_error() -> None:
+    """Such an artifact made every later request of the thread fail."""
+    assert "dict object" in to_json({"n": 10**5000})
