@@ -19,6 +19,7 @@ from langchain_core.messages import (
 
 from thalweg.engine.entries import Media, Message, Text, Thinking, ToolCall
 from thalweg.engine.pricing.usage import Usage
+from thalweg.engine.wires.fields import to_json
 from thalweg.engine.wires.langchain import LangChainWire, read_dumped
 
 WIRE = LangChainWire()
