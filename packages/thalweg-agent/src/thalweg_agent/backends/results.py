@@ -15,10 +15,9 @@ ASYNC_GLOB_TIMEOUT: Final = 30
 FileOperationError = Literal["file_not_found", "permission_denied", "is_directory", "invalid_path"]
 """Common errors of one file in a batch, in words that a model can act on."""
 FILE_NOT_FOUND: Final = "file_not_found"
-"""No file has the path."""
+"""The path does not exist."""
 PATH_NOT_FOUND: Final = "path_not_found"
 """Ends the error of an `ls` of a folder that does not exist."""
-"""The path does not exist."""
 DENIED: Final = MappingProxyType({"denied": True})
 """Artifact of the result of a file tool's call that a rule about paths denied."""
 PERMISSION_DENIED: Final = "permission_denied"
