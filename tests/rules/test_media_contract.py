@@ -315,7 +315,6 @@ WITHHELD: dict[str, tuple[Provider, dict[str, Any]]] = {
         "anthropic",
         {"type": "file", "url": "https://localhost/a.txt", "mime_type": "text/plain"},
     ),
-    "OGG": ("openai-chat", {"type": "audio", "base64": WORDS, "mime_type": "audio/ogg"}),
 }
 """What no request of a provider may have."""
 

@@ -43,10 +43,14 @@ def newest_form(session: ThreadSession, messages: Sequence[Message]) -> list[Win
 def repaired(
     engine: Engine, items: Sequence[WindowItem], wire: str
 ) -> tuple[list[Message], list[Repair]]:
-    """Return the messages of a request as its provider accepts them."""
+    """Return the messages of a request as its provider accepts them.
+
+    The framework's client reads addresses and sets types before it sends media.
+    """
     pointer = engine.planning_context().pointer
+    rules = replace(rules_of(wire), by_address=None, needs_type=False)
     starts = [k for k, item in enumerate(items) if k == 0 or item.message.role != "tool"]
-    checker, view, repairs = ExchangeChecker(rules_of(wire)), list[Message](), list[Repair]()
+    checker, view, repairs = ExchangeChecker(rules), list[Message](), list[Repair]()
     for start, end in pairwise([*starts, len(items)]):
         places = [item.position for item in items[start:end]]
         messages = [item.message for item in items[start:end]]

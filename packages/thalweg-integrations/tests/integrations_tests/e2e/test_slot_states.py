@@ -12,7 +12,7 @@ from thalweg.archive import Archive, SqliteArchive, ThreadKey
 from thalweg.archive.table_rows import index_progress
 from thalweg.archive.threads import rewind
 from thalweg.archive.threads.session import INDEX_BATCH
-from thalweg.engine.entries import Message, Text, ToolCall
+from thalweg.engine.entries import Media, Message, Text, ToolCall
 from thalweg.engine.settings import ContextPolicy
 from thalweg_integrations.slot import EngineSlot, HostCall
 
@@ -225,3 +225,22 @@ def test_a_call_has_its_batch_of_messages_indexed(slot: EngineSlot) -> None:
             worker.join()
     with slot.archive._database.reading("local") as db:  # noqa: SLF001 (no public count)
         assert index_progress(db, ThreadKey("local", "t")) is None
+
+
+@pytest.mark.parametrize("wire", ["openai-chat", "openai-responses", "anthropic", "gemini"])
+@pytest.mark.parametrize(
+    "media",
+    [
+        Media("", url="https://x/y.png"),
+        Media("application/pdf", url="https://x/y.pdf"),
+        Media("image/jpg", data="aGVsbG8="),
+    ],
+    ids=["an address", "a file by address", "another name of a type"],
+)
+def test_media_that_a_frameworks_client_converts_are_sent(
+    slot: EngineSlot, wire: str, media: Media
+) -> None:
+    """It reads addresses, and sets the types that its provider knows."""
+    sent = [Message("user", (Text("What is this?"), media))]
+    view = slot.view("t", sent, replace(CALL, wire=wire))
+    assert media in view[0].parts

@@ -591,7 +591,9 @@ def _splits(text: str, place: int) -> bool:
     return _is_mark(after) or (_is_spaced(before) and _is_spaced(after))
 
 
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u1aaf\u3040-\ud7af\uf900-\U0010ffff]")
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\u3040-\ud7af\uf900-\U0010ffff]"
+)
 """Scripts without spaces between words: those of East Asia, and of class SA in Unicode's UAX 14,
 such as Thai, Burmese and Khmer. Hangul, too: particles follow a noun without a space."""
 

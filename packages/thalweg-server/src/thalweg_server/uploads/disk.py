@@ -42,6 +42,8 @@ from thalweg_server.uploads.names import tag
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | _NO_FOLLOW
 _NOTES: Final = ".notes"
+_ATTEMPTS: Final = 1_000
+"""At most so often a folder is deleted of which another process deletes files."""
 _NOT_HERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP})
 
 
@@ -97,14 +99,16 @@ class DiskPlaces:
         folder = self._root / tag(owner)
         folder = folder if thread is None else folder / tag(thread)
         for one in (folder, folder.with_name(folder.name + _NOTES)):
+            attempts = 0
             while os.path.lexists(one):
+                attempts += 1
                 try:
                     # Does not follow links, and keeps to open folders where the platform can.
                     shutil.rmtree(one)
-                except FileNotFoundError:
-                    continue  # another process deletes files of it: the rest is still there
                 except OSError as problem:
-                    raise _storage_error(self._root, problem) from None
+                    # Another process may delete files of it: the rest is still there.
+                    if attempts == _ATTEMPTS or not isinstance(problem, FileNotFoundError):
+                        raise _storage_error(self._root, problem) from None
         with suppress(OSError):  # that of the owner, if it is empty
             (self._root / tag(owner)).rmdir()
 

@@ -112,9 +112,9 @@ class SqliteDatabase(Database[R]):
             if (connection := self._connection) is None:
                 raise self._closed_error(self.place)
             try:
+                if begin:
+                    connection.execute(begin)
                 try:
-                    if begin:
-                        connection.execute(begin)
                     yield self._rows
                     if begin:
                         connection.execute("COMMIT")

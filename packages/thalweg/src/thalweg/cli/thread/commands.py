@@ -359,7 +359,10 @@ def delete(options: Namespace) -> None:
         opened_checkpoints,
     )
     from thalweg.context.turn.effects import run  # noqa: PLC0415 (LangGraph)
-    from thalweg.context.turn.thread_deletion import thread_deletion  # noqa: PLC0415 (LangGraph)
+    from thalweg.context.turn.thread_deletion import (  # noqa: PLC0415 (LangGraph)
+        delete_checkpoints,
+        thread_deletion,
+    )
 
     name, owner = options.name, options.owner
     with (
@@ -384,6 +387,7 @@ def delete(options: Namespace) -> None:
         deletion = run(thread_deletion(thread_id, saver, archive, owner, subagents))
         left = [*deletion.left]
         if subagents:
+            left += [*(delete_checkpoints(saver, ()) if saver else ())]  # rewrites its file
             left += [*filter(None, [archive.erase()]), COPIES_ELSEWHERE]
     lines = [
         f"Deleted; {deletion.freed_bytes:,} bytes freed.",

@@ -114,8 +114,9 @@ def adapt_media(media: Media, client: Client, *, in_result: bool = False) -> Par
     mime = _CHAT_SOUNDS.get(mime, mime) if client == "openai-chat" else mime
     if client == "anthropic" and media.data and mime.startswith("text/"):
         with suppress(UnicodeDecodeError):
-            return _text_document(decoded(media.data).decode(), shell)
-    if media.data and mime != media.mime:
+            if (text := decoded(media.data).decode()).strip():
+                return _text_document(text, shell)
+    if mime != media.mime:
         media = replace(media, mime=mime)
         is_foreign = is_foreign or fields.get("place", [""])[-1] not in URL_KEYS
     return _standard(media, shell) if is_foreign else media
@@ -125,11 +126,14 @@ def _text_document(text: str, shell: Mapping[str, Any]) -> Part:
     """Return a text as Anthropic's document, whose type by value is PDF alone."""
     source = {"type": "text", "media_type": "text/plain", "data": text}
     title = {"title": name} if (name := _file_name(shell)) else {}
-    return opaque(WIRE, {"type": "document", "source": source, **title})
+    kept = {k: shell[k] for k in ("cache_control", "citations", "context") if k in shell}
+    return opaque(WIRE, {"type": "document", "source": source, **title, **kept})
 
 
 def _file_name(shell: Mapping[str, Any]) -> str:
-    name = shell.get("filename") or shell.get("title")
+    file = shell.get("file")
+    named = {**file, **shell} if isinstance(file, dict) else shell
+    name = named.get("filename") or named.get("title")
     return name if isinstance(name, str) else ""
 
 
@@ -196,7 +200,13 @@ def target_model_of(request: ModelRequest[Any], name: str = "") -> TargetModel:
     client, profile = _client_of(request, objects), _read_setting(objects, "profile")
     has_late_system = isinstance(profile, Mapping) and profile.get(LATE_SYSTEM_KEY)
     takes_system = client == "anthropic" and has_late_system is True
-    return TargetModel(name, client, stores, takes_system, rules_of(client, profile_in(objects)))
+    rules = rules_of(client, profile_in(objects))
+    if client == "openai-chat" and not _read_setting(objects, "openai_api_base"):
+        # Servers with OpenAI's API may accept other sounds than OpenAI itself.
+        sounds = {"audio/": ("audio/wav", "audio/mp3")}
+        media = tuple(one for kind in rules.media for one in sounds.get(kind, (kind,)))
+        rules = replace(rules, media=media)
+    return TargetModel(name, client, stores, takes_system, rules)
 
 
 def _client_of(request: ModelRequest[Any], objects: Sequence[object]) -> Client:

@@ -288,7 +288,9 @@ def as_usage(value: object) -> Usage | None:
     # `langchain-anthropic` (1.7) sets `cache_creation` to 0 if the writes are reported by lifetime.
     written = found["written"] or found["part_written"] or found["5m"] + long
     # Of `prompt_tokens` all that was cached is a part, however a gateway names it, too.
-    is_whole = "prompt_tokens" in counts
+    is_whole = (
+        found["input"] == counts.get("prompt_tokens", 0) >= found["cached"] + found["written"]
+    )
     return Usage(
         input=found["input"] + (0 if is_whole else found["cached"] + found["written"]),
         cached=found["cached"] or found["part_cached"],

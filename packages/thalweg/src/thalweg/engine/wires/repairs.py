@@ -13,6 +13,7 @@ from operator import is_
 
 from thalweg.engine.edits import RepairReason
 from thalweg.engine.entries import Media, Message, Opaque, Part, Text, Thinking, ToolCall
+from thalweg.engine.media.facts import type_of
 from thalweg.engine.prompts import prompt
 from thalweg.engine.window.items import BEGINS, NO_ANSWER, NO_RESULT, NO_WORDS
 from thalweg.engine.wires.fields import arguments_object, from_json, pack, unpack
@@ -39,8 +40,8 @@ class WireRules:
     the chat templates of some models do: it is set for a model that has refused such a request."""
     media: tuple[str, ...] = ("image/", "audio/", "video/", "application/pdf", "text/")
     """Prefixes of the media types that are accepted."""
-    accepts_file_url: bool = True
-    """Whether a file may be an address; an image may with every provider."""
+    by_address: tuple[str, ...] | None = None
+    """Prefixes of the media types that may be an address, apart from images; `None` for all."""
     needs_type: bool = False
     """Whether content by value must have a media type."""
     excluded: tuple[str, ...] = ()
@@ -49,15 +50,15 @@ class WireRules:
     def accepts(self, media: Media) -> bool:
         """Return whether an image, a document, a sound or a film is accepted.
 
-        A block in the native form of a server is, and so is one of an unknown kind: it was written
-        for that server.
+        A block in the native form of a server is, as it was written for that server. One of an
+        unknown type is, unless the wire needs a type or accepts no file by address.
         """
-        mime = media.mime.partition(";")[0].strip().lower()
+        mime = type_of(media).partition(";")[0].strip().lower()
         if _NATIVE_BLOCK.search(media.extra):
             return not (self.excluded and mime.startswith(self.excluded))
-        if media.url and not self.accepts_file_url and not mime.startswith("image/"):
-            return False
         is_unknown = not mime or mime == _UNKNOWN_TYPE
+        if media.url and self.by_address is not None and not mime.startswith("image/"):
+            return bool(self.by_address) and (is_unknown or mime.startswith(self.by_address))
         if media.data and self.needs_type and (is_unknown or mime.endswith("/*")):
             return False
         if mime.endswith("/*"):
@@ -88,8 +89,8 @@ RULES: Mapping[str, WireRules] = {
         accepts_blank=True,
         accepts_late_system=True,
         user_first=False,
-        media=(*_IMAGES, "audio/wav", "audio/mp3", "application/pdf"),
-        accepts_file_url=False,
+        media=(*_IMAGES, "audio/", "application/pdf"),
+        by_address=(),
         needs_type=True,
     ),
     "openai-responses": WireRules(  # https://platform.openai.com/docs/api-reference/responses/create
@@ -104,7 +105,8 @@ RULES: Mapping[str, WireRules] = {
     "anthropic": WireRules(  # https://platform.claude.com/docs/en/api/messages
         tool_name=re.compile(r"[a-zA-Z0-9_-]{1,128}"),
         call_id=re.compile(r"[a-zA-Z0-9_-]{1,64}"),
-        media=(*_IMAGES, "application/pdf"),
+        media=(*_IMAGES, "application/pdf", "text/plain"),
+        by_address=("application/pdf",),
         needs_type=True,
     ),
     # The Gemini API accepts 64 characters of a name, Vertex AI 128; the client may use either.

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
 
 from thalweg.archive import Archive, Logged, ThreadKey, open_archive
 from thalweg.cli.app import run
@@ -42,6 +43,32 @@ def test_a_listed_name_and_an_id_are_deleted_with_their_bytes(
     data = b"".join(file.read_bytes() for file in tmp_path.iterdir())
     left = {one for number, one in enumerate(NAMES) if f"secretword{number}".encode() in data}
     assert left == {*NAMES} - deleted
+
+
+def test_checkpoints_of_a_subagent_are_deleted_and_their_file_is_rewritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, checkpoints = tmp_path / "t.db", tmp_path / "checkpoints.db"
+    with open_archive(place) as archive:
+        add(archive, "t1", "hello")
+        add(archive, CHILD, "hello")
+    with SqliteSaver.from_conn_string(str(checkpoints)) as saver:
+        saver.setup()
+        saver.conn.execute("PRAGMA secure_delete = OFF")
+        for namespace in ("", "tools:a", "tools:ab"):
+            saver.conn.execute(
+                "INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint)"
+                " VALUES ('t1', ?, '1', ?)",
+                (namespace, f"secretword of {namespace or 'the thread'}.".encode()),
+            )
+        saver.conn.commit()
+    command = ["thread", "--archive", str(place), "delete", CHILD, "--yes", "--checkpoints"]
+    assert run([*command, str(checkpoints)]) == 0
+    capsys.readouterr()
+    data = checkpoints.read_bytes()
+    assert b"secretword of tools:a." not in data
+    assert b"secretword of tools:ab." in data
+    assert b"secretword of the thread." in data
 
 
 def test_a_thread_is_found_by_its_id_and_by_its_listed_name(

@@ -134,8 +134,13 @@ def test_messages_stored_before_usage_had_a_model_are_read() -> None:
             Usage(100, written=60),
         ),
         ({"prompt_tokens": 100, "prompt_cache_hit_tokens": 64}, Usage(100, cached=64)),
+        (
+            {"input_tokens": 100, "prompt_tokens": 1000, "cache_read_input_tokens": 900},
+            Usage(1000, cached=900),
+        ),
+        ({"prompt_tokens": 100, "cache_read_input_tokens": 900}, Usage(1000, cached=900)),
     ],
-    ids=["service tier", "LiteLLM", "written", "DeepSeek"],
+    ids=["service tier", "LiteLLM", "written", "DeepSeek", "both names", "apart"],
 )
 def test_cached_and_written_tokens_are_read_in_every_form(
     reported: dict[str, object], usage: Usage
