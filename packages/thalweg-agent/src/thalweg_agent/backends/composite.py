@@ -78,6 +78,17 @@ class CompositeBackend(FlowBackend):
         """Return the backend of a path, and the path as that backend names it."""
         return self._routes.place(path)
 
+    def real_path(self, path: str) -> str:
+        """Return the target of a path after links are resolved, for rules about paths.
+
+        Raises:
+            ValueError: The target is outside the backend of the path.
+            OSError: The links form a cycle.
+        """
+        place = self.place(path)
+        resolve = getattr(place.backend, "real_path", None)
+        return place.outer(place.path if resolve is None else resolve(place.path))
+
     def _flow(self, operation: BackendOperation[Answer]) -> Flow[Answer]:
         if isinstance(operation, _FileOperation):
             return self._of_file(operation)

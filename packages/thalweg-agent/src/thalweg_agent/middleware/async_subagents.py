@@ -248,6 +248,7 @@ class AsyncSubAgentMiddleware(RequestChange, AgentMiddleware[AsyncSubAgentState,
         changed: AsyncTask = {
             **task,
             "run_id": run,
+            "run_number": task.get("run_number", 0) + 1,
             "status": "running",
             "last_updated_at": _now(),
         }

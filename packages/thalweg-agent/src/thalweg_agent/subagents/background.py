@@ -54,6 +54,8 @@ class AsyncTask(TypedDict):
     thread_id: str
     run_id: str
     """The id of its newest run."""
+    run_number: NotRequired[int]
+    """How many runs came before the newest: one per update."""
     status: Status
     created_at: str
     """ISO 8601."""
@@ -246,5 +248,9 @@ def merge_tasks(
 
 
 def _is_older(task: AsyncTask, known: AsyncTask) -> bool:
-    started, known_start = task.get("last_updated_at", ""), known.get("last_updated_at", "")
-    return task["run_id"] != known["run_id"] and started < known_start
+    return task["run_id"] != known["run_id"] and _run_order(task) < _run_order(known)
+
+
+def _run_order(task: AsyncTask) -> tuple[int, str]:
+    # Clocks differ and are set back: times are for entries stored without a number.
+    return task.get("run_number", 0), task.get("last_updated_at", "")

@@ -80,8 +80,13 @@ def as_json(value: Any) -> str:  # noqa: ANN401 (any type of an agent's schema)
     """Return a structured response as JSON."""
     if hasattr(value, "model_dump_json"):
         return str(value.model_dump_json())
-    plain = to_jsonable_python(value, by_alias=False, fallback=str)
-    return json.dumps(plain, ensure_ascii=False)
+    plain = to_jsonable_python(value, by_alias=False, fallback=str, bytes_mode="base64")
+    written = json.dumps(plain, ensure_ascii=False)
+    try:
+        written.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return json.dumps(plain)
+    return written
 
 
 def footer(progress: Progress, files: Sequence[str]) -> str:

@@ -20,9 +20,6 @@ def real_path(backend: BackendProtocol, path: str) -> str:
         ValueError: The target is outside the backend.
         OSError: The links form a cycle.
     """
-    if isinstance(backend, CompositeBackend):
-        place = backend.place(path)
-        return validate_path(place.outer(real_path(place.backend, place.path)))
     # By its name: a backend around ours, as one that logs, passes it on.
     resolve = getattr(backend, "real_path", None)
     return path if resolve is None else validate_path(resolve(path))

@@ -205,6 +205,20 @@ def test_a_fork_never_continues_another_threads_conversation() -> None:
     assert [told(request) for request in child.requests] == ["I am ada", "I am bob"]
 
 
+def test_what_a_model_was_sent_before_a_fork_is_in_no_stream() -> None:
+    """A gateway stores each chunk: with what was sent, a run's journal grew by it per fork."""
+    child = RuledModel(rule=says("fine"))
+    agent = forks(hands_out(task()), child, ContextMiddleware(archive=":memory:"))
+    words = "a heron " * 100
+    given: Any = {"messages": [("user", words)]}
+    streamed: list[Any] = list(agent.stream(given, AT, stream_mode=["values", "updates"]))
+
+    shown = {"values": 1, "updates": 0}  # a state has the user's message
+    assert {(mode, str(chunk).count(words)) for mode, chunk in streamed} == set(shown.items())
+    assert not any("thalweg_sent" in str(chunk) for _, chunk in streamed)
+    assert told(child.requests[0]).startswith("a heron")
+
+
 def test_a_fork_that_says_nothing_does_not_repeat_its_parents_words() -> None:
     """Its answer is only its own text."""
     parent = RuledModel(rule=says("parent's words", task(), "done"))

@@ -40,8 +40,9 @@ Outside = Callable[[str], str]
 def as_ls(response: ExecuteResponse, path: str, outside: Outside) -> LsResult:
     """Read the entries of a folder; an error among them counts before them."""
     entries: list[FileInfo] = []
-    is_cut = response.truncated
-    if not response.output.strip() and (problem := _failure(response)):
+    problem = _failure(response)
+    is_cut = response.truncated or problem is not None
+    if problem and not response.output.strip():
         return LsResult(error=f"Path '{path}': {problem}")
     for record in _records(response):
         match record:
@@ -167,12 +168,14 @@ def _record(response: ExecuteResponse) -> Any:  # noqa: ANN401  # whatever is th
 def _records(response: ExecuteResponse) -> Iterator[Any]:
     """Yield each line as JSON, or as it is if it is none."""
     lines = [line for line in response.output.split("\n") if line.strip()]
+    # A single line after a failure is its error, as a shell prints it.
+    is_cut = response.truncated or (_failure(response) is not None and len(lines) > 1)
     for number, line in enumerate(lines, 1):
         try:
             yield json.loads(line)
         except ValueError:
             # What cuts the output may cut a line.
-            if not (response.truncated and number == len(lines)):
+            if not (is_cut and number == len(lines)):
                 yield line
 
 

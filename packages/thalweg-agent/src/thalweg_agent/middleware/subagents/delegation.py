@@ -16,9 +16,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal, Protocol
 from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 from langchain.tools import ToolRuntime
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AnyMessage, ToolMessage
 from langchain_core.runnables import Runnable
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
 from langgraph.types import Command
@@ -26,6 +27,7 @@ from langgraph.types import Command
 from thalweg.context.turn.effects import Flow, SyncOrAsync
 from thalweg.context.turn.threads import child_name
 from thalweg.engine.tracing import trace
+from thalweg.engine.undocumented import loop_of
 from thalweg_agent.backends.concurrency.child_files import RunningSubagent, child_of
 from thalweg_agent.backends.concurrency.state_channel import GONE
 from thalweg_agent.prompts import prompt
@@ -58,8 +60,9 @@ Kind = Literal[
 Write = Callable[[Any], None]
 """Writes to the custom stream of the parent's run."""
 TASK = "task"
-SENT = "thalweg_sent"
-"""Key of the state with the messages sent to the model before a fork's call, in the same run."""
+SENT: WeakKeyDictionary[Any, Mapping[str, list[AnyMessage]]] = WeakKeyDictionary()
+"""The messages sent to the model before a fork's call, by the loop of the run and the call: no
+other run reads them, and no stream or checkpoint has them."""
 _FINISHED: dict[Status, Kind] = {
     "completed": "task_completed",
     "completed without an answer": "task_completed",
@@ -142,17 +145,18 @@ class Delegation:
 
     def __post_init__(self) -> None:
         state, private = self.runtime.state, self.middleware.private_state_keys
+        configurable = (self.runtime.config or {}).get("configurable", {})
         task = self.instructions or self.description
         if not self.spec.is_fork:
             self.inputs = isolated(state, task, private)
         else:
-            sent = state.get(SENT, {}).get(self.call_id)
+            loop = loop_of(configurable)
+            sent = None if loop is None else SENT.get(loop, {}).get(self.call_id)
             is_own = self.spec.runnable is None
             self.inputs = forked(state, sent, task, None if is_own else private)
         self.progress.knows(self.inputs["messages"])
         self.thread = child_name(self.runtime.config or {})
         self.files = child_of(name=self.spec.name, call_id=self.call_id)
-        configurable = (self.runtime.config or {}).get("configurable", {})
         self.step = ParentStep(configurable, self.call_id, state.get("messages", []))
         written, values = self.step.note()
         before = {**self.inputs, **values}

@@ -26,13 +26,14 @@ from langchain.chat_models import init_chat_model
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable
-from langgraph.channels import UntrackedValue
+from langchain_core.runnables.config import ensure_config
 from langgraph.stream import ProtocolEvent, StreamTransformer
 from langgraph.types import Command
 
 from thalweg.context.notes import begins_run
 from thalweg.context.turn.additions import with_text
 from thalweg.context.turn.effects import Flow, ModelCallFlow, Response, Send
+from thalweg.engine.undocumented import loop_of
 from thalweg.errors import SpecError
 from thalweg_agent.backends.protocol import BackendProtocol
 from thalweg_agent.middleware.approval import CheckedApprovalMiddleware
@@ -128,10 +129,6 @@ class SubAgentState(AgentState[Any]):
     """Paths of the files made for the user, the children's too."""
     thalweg_delegations: NotRequired[Annotated[int, PrivateStateAttr]]
     """Number of delegations in the running run, if they are limited."""
-    thalweg_sent: NotRequired[
-        Annotated[dict[str, list[AnyMessage]], UntrackedValue, PrivateStateAttr]
-    ]
-    """The messages sent to the model before it called for a fork, by the call; not checkpointed."""
 
 
 def create_sub_agent(
@@ -314,7 +311,9 @@ class SubAgentMiddleware(ModelCallFlow, AgentMiddleware[SubAgentState, Any, Any]
         update: dict[str, Any] = {"tasks": tasks} if tasks else {}
         if overheard is not None and (sent := overheard.messages) is not None:
             forks = [uid for uid, one in delegated.items() if one["subagent"] in self._forks]
-            update |= {SENT: dict.fromkeys(forks, sent)} if forks else {}
+            loop = loop_of(ensure_config().get("configurable", {}))
+            if forks and loop is not None:
+                SENT[loop] = dict.fromkeys(forks, sent)
         if delegated and self.max_delegations is not None:
             before = cast("int", state.get(DELEGATIONS, 0))
             begun = 0 if begins_run(state["messages"]) else before

@@ -386,4 +386,10 @@ def test_a_listing_that_was_cut_and_a_command_that_was_killed_are_reported() -> 
     assert [one["path"] for one in cut.entries or []] == ["/a"]
     assert "only the first 1 entries" in (cut.error or "")
     assert "exit code 137" in (killed.error or "")
+    for end in ("", '{"path": "/b', "Killed"):
+        half = as_ls(ExecuteResponse('{"path": "/a"}\n' + end, 137), "/", str)
+        assert [one["path"] for one in half.entries or []] == ["/a"]
+        assert "only the first 1 entries" in (half.error or "")
+    missing = as_ls(ExecuteResponse("sh: python3: not found", 127), "/", str)
+    assert "python3: not found" in (missing.error or "")
     assert as_ls(ExecuteResponse("", 0), "/", str).error is None

@@ -14,6 +14,7 @@ from thalweg_agent.backends.composite import CompositeBackend
 from thalweg_agent.backends.filesystem import FilesystemBackend
 from thalweg_agent.backends.local_shell import LocalShellBackend
 from thalweg_agent.backends.protocol import BackendProtocol
+from thalweg_agent.backends.state import StateBackend
 from thalweg_agent.middleware.filesystem import FilesystemMiddleware
 from thalweg_agent.middleware.permissions import (
     FilesystemPermission,
@@ -95,7 +96,7 @@ def test_links_are_followed_in_a_backend_around_another(folder: Path, way: Way) 
     """A backend that logs calls, for example, passes on what the inner one has."""
 
     class Around:
-        def __init__(self, inner: FilesystemBackend) -> None:
+        def __init__(self, inner: BackendProtocol) -> None:
             self.inner = inner
 
         def __getattr__(self, name: str) -> Any:  # noqa: ANN401
@@ -103,13 +104,18 @@ def test_links_are_followed_in_a_backend_around_another(folder: Path, way: Way) 
                 raise AttributeError(name)
             return getattr(self.inner, name)
 
-    backend: Any = Around(FilesystemBackend(folder, virtual_mode=True))
-    tools = FilesystemMiddleware(backend=backend, permissions=deny("/secrets/**"))
+    disk = FilesystemBackend(folder, virtual_mode=True)
+    around: Any = Around(disk)
+    routed: Any = Around(CompositeBackend(StateBackend(), {"/d/": disk}))
+    inside = CompositeBackend(StateBackend(), {"/d/": around})
+    for backend, at in ((around, ""), (routed, "/d"), (inside, "/d")):
+        tools = FilesystemMiddleware(backend=backend, permissions=deny(f"{at}/secrets/**"))
 
-    told = call(tools, "read_file", way=way, file_path="/link/key.txt")
+        told = call(tools, "read_file", way=way, file_path=f"{at}/link/key.txt")
 
-    assert told.status == "error"
-    assert "opal" not in str(told.content)
+        assert told.status == "error"
+        assert "denied" in str(told.content)
+        assert "opal" not in str(told.content)
 
 
 def test_no_listing_and_no_search_shows_a_denied_path(folder: Path, way: Way) -> None:

@@ -29,3 +29,14 @@ def test_a_look_at_an_earlier_run_does_not_replace_the_run_that_goes_on() -> Non
         assert tasks == {"t": updated}
     assert merge_tasks({"t": before}, {"t": checked}) == {"t": checked}
     assert merge_tasks(None, {"t": checked}) == {"t": checked}
+
+
+def test_the_newest_run_is_known_when_a_clock_was_set_back() -> None:
+    """Updates are counted; an entry of an earlier version has no number."""
+    checked = task("r1", "success", "2026-01-01T00:00:09+00:00")
+    updated: AsyncTask = {**task("r2", "running", "2026-01-01T00:00:05+00:00"), "run_number": 1}
+    again: AsyncTask = {**task("r3", "running", "2026-01-01T00:00:01+00:00"), "run_number": 2}
+
+    for old, new in ((checked, updated), (updated, again)):
+        assert merge_tasks({"t": old}, {"t": new}) == {"t": new}
+        assert merge_tasks({"t": new}, {"t": old}) == {"t": new}
