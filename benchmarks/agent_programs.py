@@ -244,9 +244,9 @@ class Program:
     start: Sequence[str]
     """Its command with `{url}`, without the prompt, which is its last argument."""
     careful: Sequence[str]
-    """What is added so that a shell call is refused."""
+    """Arguments that have a shell call refused."""
     free: Sequence[str]
-    """What is added otherwise."""
+    """Arguments of its other runs."""
     resume: Sequence[str]
     shell: Callable[[str], Json]
     read: Callable[[str], Json]

@@ -716,7 +716,7 @@ def _previous_start(turn: Statement, turns: Sequence[Statement], cited: Collecti
 
 
 def message_start(text: str) -> str:
-    """Return the beginning of a message as it is told before words of the next one."""
+    """Return the beginning of a message as it is quoted before the next one."""
     return _shortened(text, _LEAD_CHARS).translate(_QUOTES)
 
 

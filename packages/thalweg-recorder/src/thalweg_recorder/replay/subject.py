@@ -22,8 +22,8 @@ from thalweg_recorder.replay.cache import PrefixCache, RequestCharge
 from thalweg_recorder.replay.questions import Questions
 from thalweg_recorder.replay.uses import LaterUse, find_uses
 
-_HOURLY = {tariff.name for tariff in MODELS["anthropic"]}
-"""Tariffs of the provider whose cache keeps a prefix five minutes or an hour, as each mark asks."""
+_WITH_LIFETIMES = {tariff.name for tariff in MODELS["anthropic"]}
+"""Tariffs of the provider whose cache keeps a prefix five minutes or an hour, as marked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class TariffTerms:
     """Tokens of the recorded agent's own system prompt and tools: those that its first request has
     above our count of its messages; 0 if the log states no usage."""
     overhead_cost: float = 0.0
-    """Of the overhead in all calls that are sent whole."""
+    """Cost of the overhead in all calls that are sent whole."""
     lifetime_costs: Mapping[int, float] = field(default_factory=dict)
-    """What the overhead costs more in a call, by its answer's position, if the thread's pauses
+    """Additional cost of the overhead in a call, by its answer's position, if the thread's pauses
     choose how long the cache keeps it, as those of a middleware do; see `StableLifetime`."""
     factor: float = 1.0
     """The provider's tokens for one of ours: those of the recorded requests before any compaction,
@@ -136,7 +136,7 @@ def terms_of(
         overhead=overhead,
         overhead_cost=sum(overhead_costs.values()),
         lifetime_costs={p: overhead * cost for p, cost in _lifetime_costs(waits, tariff).items()}
-        if overhead >= tariff.minimum and tariff.name in _HOURLY
+        if overhead >= tariff.minimum and tariff.name in _WITH_LIFETIMES
         else {},
         factor=factor,
         simulated_share=simulated / logged if simulated and logged else None,

@@ -30,7 +30,7 @@ class Addition:
     before: str = ""
     """`uid` of the user's message that it precedes; empty for the system prompt."""
     lines: Sequence[str] = ()
-    """Of a reminder: the lines that it announces, those of older files or tasks included."""
+    """The lines that a reminder announces, those of older files or tasks included."""
 
 
 @dataclass(frozen=True, slots=True)

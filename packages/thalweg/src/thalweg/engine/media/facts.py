@@ -38,7 +38,7 @@ _TYPE_BY_START: Final[dict[re.Pattern[str], str]] = {
 }
 """Media types by the first characters of a file in base64."""
 _UNSTATED: Final = frozenset({"", "application/octet-stream", "image/*", "audio/*", "video/*"})
-"""Types that blocks without one are read with."""
+"""Media types of blocks that state none."""
 
 
 @dataclass(frozen=True, slots=True)

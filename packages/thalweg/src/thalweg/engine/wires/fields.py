@@ -320,7 +320,7 @@ and `written` are not part of `input`, `part_cached` and `part_written` are."""
 
 
 _SERVICE_TIER = re.compile(r"^(priority|flex)_")
-"""What `langchain-openai` (1.7) puts before the names of details on OpenAI's service tiers."""
+"""Prefix of the names of details in `langchain-openai` (1.7), on OpenAI's service tiers."""
 
 
 def _reasoning(usage: Mapping[str, Any]) -> int:

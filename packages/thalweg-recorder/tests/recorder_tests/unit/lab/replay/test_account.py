@@ -185,7 +185,7 @@ def _paused(*minutes: int) -> Recording:
 def test_our_bill_has_the_lifetime_that_the_pauses_choose_for_system_prompt_and_tools(
     minutes: Sequence[int], units: float
 ) -> None:
-    """An hour from the first pause on that only an hour outlives; nobody else's bill has it."""
+    """An hour from the first pause on that only an hour outlives; no other bill has it."""
     subject = subject_of(_paused(*minutes), Questions())
     inputs: dict[str, float] = {}
     for policy in ("thalweg-careful", "peer:other"):
@@ -198,7 +198,7 @@ def test_our_bill_has_the_lifetime_that_the_pauses_choose_for_system_prompt_and_
 
 @pytest.mark.parametrize("tariff", [FLAT, TARIFFS["anthropic-1h"], TARIFFS["openai-6"]])
 def test_only_a_cache_with_both_lifetimes_has_one_chosen(tariff: Tariff) -> None:
-    """Not one that lives an hour anyway, or that nobody asks for an hour."""
+    """Not one that lives an hour anyway, or for which no hour is requested."""
     terms = terms_of(subject_of(_paused(0, 40, 80), Questions()), tariff)
 
     assert not any(terms.lifetime_costs.values())
