@@ -43,7 +43,7 @@ PAGE = 200
 """Lines of one read of a file."""
 MOST = 16
 """Searches in one turn after which a model stops."""
-_EDGE_CHARS = 3_000
+_EDGE = 3_000
 """Characters at both ends of a request in which its instructions are; the rest is data."""
 _SUMMARIZE = re.compile(
     r"\b(?:summari[sz]e|condense|compress)\b"
@@ -137,13 +137,11 @@ def is_summary_request(view: View) -> bool:
     no tools, if the conversation is fenced as data, or if the text states it.
     """
     prompt = view.prompt
-    if view.tools and not (_FENCE.search(prompt) or _NOT_THE_USER.search(prompt[:_EDGE_CHARS])):
+    if view.tools and not (_FENCE.search(prompt) or _NOT_THE_USER.search(prompt[:_EDGE])):
         return False
     system = "\n".join(one.text for one in view.messages if one.role == "system")
     rules = "" if view.tools else system
-    text = "\n".join(
-        [rules[:_EDGE_CHARS], _FENCE.sub("", prompt)[:_EDGE_CHARS], prompt[-_EDGE_CHARS:]]
-    )
+    text = "\n".join([rules[:_EDGE], _FENCE.sub("", prompt)[:_EDGE], prompt[-_EDGE:]])
     return _SUMMARIZE.search(text) is not None and _OF.search(text) is not None
 
 

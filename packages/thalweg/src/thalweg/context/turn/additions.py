@@ -49,7 +49,7 @@ def parts_of(request: ModelRequest[Any]) -> Sequence[Addition]:
 
 _INSERTS_KEY = "thalweg_inserts"
 """Key in the state of a request, which is not stored, to pass them on."""
-_INSERTED_BY_US = {SOURCE_KEY: "thalweg"}
+_SOURCE = {SOURCE_KEY: "thalweg"}
 """Marks a message that is not the user's."""
 
 
@@ -72,9 +72,7 @@ class Inserts:
         for addition in self.additions:
             texts.setdefault(addition.before, []).append(addition.text)
         self.messages = {
-            uid: HumanMessage(
-                "\n\n".join(parts), id=f"before-{uid}", additional_kwargs=_INSERTED_BY_US
-            )
+            uid: HumanMessage("\n\n".join(parts), id=f"before-{uid}", additional_kwargs=_SOURCE)
             for uid, parts in texts.items()
         }
 
