@@ -19,6 +19,18 @@ def test_an_installation_that_works_is_proved(tmp_path: Path) -> None:
     assert not (tmp_path / "queue").exists()
 
 
+def test_no_module_of_the_project_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent runs both in its project, whose files may have any name."""
+    project = tmp_path / "project"
+    project.mkdir()
+    for name in ("json.py", "thalweg.py", "sqlite3.py"):
+        (project / name).write_text("raise SystemExit('a module of the project')\n")
+    monkeypatch.chdir(project)
+    assert [*prove(commands_for(tmp_path / "home"))] == []
+
+
 def test_an_environment_that_is_gone_is_two_sentences(tmp_path: Path) -> None:
     good, gone = commands_for(tmp_path), str(tmp_path / "gone" / "python")
     hook, server = list(good.hook), [gone, *good.server[1:]]
