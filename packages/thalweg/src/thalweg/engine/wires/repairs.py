@@ -118,7 +118,7 @@ RULES: Mapping[str, WireRules] = {
 
 _MEDIA_BY_PROFILE_FIELD: Mapping[str, str] = {
     "image_inputs": "image/",
-    "pdf_inputs": "application/pdf",
+    "pdf_inputs": "application/",  # and so other documents, of which no field is
     "audio_inputs": "audio/",
     "video_inputs": "video/",
 }
