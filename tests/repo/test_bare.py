@@ -163,6 +163,7 @@ def drop_environment(arguments: str) -> str:
     return re.sub(r"^--python \S+ ", "", arguments)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_every_command_works_or_names_its_extra(bare: Installed, ends: dict[str, End]) -> None:

@@ -3,11 +3,15 @@
 import warnings
 from itertools import islice
 
+import pytest
+
 from benchmarks.fuzz_clients import FAULTS
 from tests.rules.client_fuzz import Figures, threads
 from tests.rules.rule import PROVIDERS
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_no_accident_kills_a_thread_or_loses_a_message() -> None:
     warnings.simplefilter("ignore")  # clients warn of models that they do not know
     figures = {provider: Figures() for provider in PROVIDERS}

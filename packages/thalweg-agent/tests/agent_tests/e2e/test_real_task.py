@@ -97,6 +97,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Task]:
         yield Task(shop, untouchable, talk, provider, archive, result["messages"])
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_tests_of_the_repository_pass(task: Task) -> None:
     """Run for real, by this test alone."""

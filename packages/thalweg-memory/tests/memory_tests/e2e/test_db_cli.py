@@ -30,6 +30,7 @@ def db(*arguments: str, url: str = "", **changes: str) -> subprocess.CompletedPr
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_tables_are_made_by_one_role_and_served_by_another(
     plain_postgres_url: str, postgres_server: str

@@ -39,6 +39,7 @@ def engine_over(archive: Archive) -> Engine:
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.skipif(not ORIGINALS.is_dir(), reason=WHY_SKIPPED)
 def test_every_log_format_goes_out_valid_through_every_wire() -> None:

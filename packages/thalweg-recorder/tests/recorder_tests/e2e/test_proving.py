@@ -28,6 +28,7 @@ def test_no_module_of_the_project_is_imported(
     for name in ("json.py", "thalweg.py", "sqlite3.py"):
         (project / name).write_text("raise SystemExit('a module of the project')\n")
     monkeypatch.chdir(project)
+    (tmp_path / "home").mkdir()
     assert [*prove(commands_for(tmp_path / "home"))] == []
 
 

@@ -188,6 +188,7 @@ def test_ctrl_c_stops_an_answer_and_what_was_streamed_stays(
         assert terminal.wait() == 0
 
 
+@pytest.mark.nightly
 def test_a_silent_provider_is_reported(
     home: Path, provider: StrictProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:

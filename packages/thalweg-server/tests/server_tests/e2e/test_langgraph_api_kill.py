@@ -169,6 +169,8 @@ async def same(one: Any, thread: str, values: Any) -> None:  # noqa: ANN401 (a c
     assert (await one.threads.get(thread))["status"] == "idle"
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_stream_continues_at_another_gateway_after_a_kill(
     tmp_path: Path, client: Connect
 ) -> None:

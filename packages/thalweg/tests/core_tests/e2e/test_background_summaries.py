@@ -288,6 +288,7 @@ with open_archive(sys.argv[1]) as archive:
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_process_that_is_killed_loses_its_summary_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -163,6 +163,8 @@ with PostgresSaver.from_conn_string(sys.argv[1]) as saver:
 """
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_redeploy_with_an_empty_disk_goes_on_from_the_state(
     tmp_path: Path, postgres_url: str
 ) -> None:

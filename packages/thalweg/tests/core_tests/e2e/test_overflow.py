@@ -135,6 +135,8 @@ def test_a_provider_that_begins_to_count_more_refuses_once(
     assert len(sizes) <= (1 if wire in NUMBERED else 2)
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_provider_that_counts_less_is_believed_slowly(
     provider: StrictProvider, stack: ExitStack
 ) -> None:
