@@ -488,13 +488,15 @@ def first_session(program: Program, work: Path) -> Turns:
 def second_session(program: Program, _: Path) -> Turns:
     """A subagent, a refused call, a context that is nearly full."""
     crane = {"calls": [program.shell("echo 'the crane has ring CR-9'")]}
-    asked: list[Json] = (
+    delegation: list[Json] = (
         [{"text": "I ask.", "calls": [program.ask("Report on cranes")]}] if program.ask else []
     )
     reported = {"text": "The report on the crane: CR-9."}
     done = _call("complete_task", result="The report on the crane: CR-9.")
     by_task = program.agent == "gemini-cli"
-    report: list[Json] = [crane, {"calls": [done]} if by_task else reported] if asked else [crane]
+    report: list[Json] = (
+        [crane, {"calls": [done]} if by_task else reported] if delegation else [crane]
+    )
     refused: list[Json] = [
         {"calls": [program.shell("touch refused-file")]},
         {"text": "That was refused, I think.", "usage": program.full},
@@ -504,7 +506,7 @@ def second_session(program: Program, _: Path) -> Turns:
         (
             "Ask an agent about cranes",
             False,
-            [*asked, *report, {"text": "I have the report on cranes."}],
+            [*delegation, *report, {"text": "I have the report on cranes."}],
         ),
         ("Do what is forbidden", True, refused),
         (program.compact, False, after),

@@ -1,5 +1,6 @@
 """List the threads of an owner, find one by its name, and its title."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -24,6 +25,12 @@ def own_threads(archive: Archive, owner: str, thread: str) -> list[str]:
         for candidate in all_names
         if candidate == name or candidate.startswith(name + SUBAGENT_SEPARATOR)
     ]
+
+
+def subagent_threads(archive: Archive, owner: str, names: Iterable[str]) -> list[str]:
+    """Return the names of some subagents' threads that exist, and of those of their subagents."""
+    prefixes = tuple(f"{name}|" for name in names)
+    return [one for one in archive.threads(owner) if f"{one}|".startswith(prefixes)]
 
 
 TITLE_CHARS = 80

@@ -10,7 +10,12 @@ from typing import Any
 from thalweg.archive import Archive, ThreadKey, open_existing, render_passages
 from thalweg.archive.base import SUBAGENT_SEPARATOR, caller_id
 from thalweg.archive.threads.contexts import context_at, next_context
-from thalweg.archive.threads.finding import find_thread, known_threads, own_threads
+from thalweg.archive.threads.finding import (
+    find_thread,
+    known_threads,
+    own_threads,
+    subagent_threads,
+)
 from thalweg.archive.threads.operations import pin, rewind, undo, unpin
 from thalweg.archive.threads.savings import compute_savings
 from thalweg.archive.threads.thread_export import FORMATS, check_format, export, write_to
@@ -369,14 +374,15 @@ def delete(options: Namespace) -> None:
         opened_checkpoints(options.checkpoints) as saver,
         open_existing(options.archive) as archive,
     ):
-        listed = archive.threads(owner)
-        thread_id = caller_id(name) if name in listed else name
+        is_listed = name in archive.threads(owner)
+        thread_id = caller_id(name) if is_listed else name
         # Of a subagent, or of a thread without an id, only the listed name is there.
-        subagents = [name] if name in listed and SUBAGENT_SEPARATOR in name else None
-        if subagents:
-            thread_names = [one for one in listed if f"{one}|".startswith(f"{name}|")]
-        else:
-            thread_names = own_threads(archive, owner, thread_id)
+        subagents = [name] if is_listed and SUBAGENT_SEPARATOR in name else None
+        thread_names = (
+            own_threads(archive, owner, thread_id)
+            if subagents is None
+            else subagent_threads(archive, owner, subagents)
+        )
         if not thread_names and (saver is None or not holds_thread(saver, name)):
             find_thread(archive, owner, name)  # raises what there is
         messages = sum(archive.length(ThreadKey(owner, one)) for one in thread_names)

@@ -151,7 +151,8 @@ def overflow_of(error: BaseException) -> Overflow | None:
 def _parse_overflow(error: BaseException, status: int | None, text: str) -> Overflow | None:
     kind: Kind | None = next((kind for kind, words in _KINDS if words.search(text)), None)
     if kind is None and (
-        isinstance(error, ContextOverflowError) or type(error).__name__ == _LITELLM_OVERFLOW
+        isinstance(error, ContextOverflowError)
+        or any(one.__name__ == _LITELLM_OVERFLOW for one in type(error).__mro__)
     ):
         kind = "tokens"
     if kind is None:

@@ -20,7 +20,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from thalweg.archive import Archive, ThreadKey, default_place, open_existing
 from thalweg.archive.base import SUBAGENT_SEPARATOR
-from thalweg.archive.threads.finding import own_threads
+from thalweg.archive.threads.finding import own_threads, subagent_threads
 from thalweg.context.turn.effects import (
     Flow,
     SyncOrAsync,
@@ -278,8 +278,7 @@ def _delete_from_archive(
         if subagents is None:
             threads = own_threads(archive, owner, thread_id)
         else:
-            below = tuple(f"{name}|" for name in subagents)
-            threads = [one for one in archive.threads(owner) if f"{one}|".startswith(below)]
+            threads = subagent_threads(archive, owner, subagents)
         for thread in threads:
             archive.delete(ThreadKey(owner, thread))
         freed = archive.prune()
