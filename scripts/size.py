@@ -3,6 +3,9 @@
 `uv run python -m scripts.size [CHECKOUT …]` prints one column for each checkout, this one without
 arguments. Other commits are measured in their worktrees (`git worktree add /tmp/old COMMIT`), with
 the libraries that are installed here.
+
+`uv run --with deepagents --with mem0ai python -m scripts.size --installed deepagents mem0ai` counts
+the code lines of installed packages in the same way.
 """
 
 import argparse
@@ -13,10 +16,11 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
+from importlib.metadata import distribution
 from pathlib import Path
 from statistics import median
 
-from scripts.marks import packages, read_packages
+from scripts.marks import code_lines, packages, read_packages, read_source
 from scripts.marks import sizes as code_sizes
 
 LOADED = "import sys, thalweg; thalweg.ContextMiddleware; print(*sys.modules)"
@@ -55,6 +59,22 @@ def sizes(checkout: Path) -> Iterator[tuple[str, str]]:
     yield "modules loaded by ContextMiddleware", f"{len(loaded)}"
 
 
+def installed(name: str) -> tuple[str, int, int]:
+    """Return the version, the files and the code lines of a distribution, without its tests.
+
+    Raises:
+        PackageNotFoundError: It is not installed.
+    """
+    found = distribution(name)
+    texts = [
+        file.read_text("utf-8")
+        for file in found.files or ()
+        if file.suffix == ".py" and "tests" not in file.parts
+    ]
+    lines = sum(code_lines(read_source(Path(name), name, text)) for text in texts)
+    return found.version, len(texts), lines
+
+
 def _public(tree: ast.Module) -> int:
     """Count the names in a module's `__all__`."""
     for node in tree.body:
@@ -81,7 +101,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the sizes as a table in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("checkouts", nargs="*", type=Path, default=[Path(__file__).parents[1]])
-    checkouts = [path.resolve() for path in parser.parse_args(arguments).checkouts]
+    parser.add_argument("--installed", nargs="+", metavar="NAME")
+    chosen = parser.parse_args(arguments)
+    if chosen.installed:
+        print("| package | version | files | code lines |\n|---|---|---:|---:|")
+        for name in chosen.installed:
+            version, files, code = installed(name)
+            print(f"| {name} | {version} | {files:,} | {code:,} |")
+        return
+    checkouts = [path.resolve() for path in chosen.checkouts]
     columns = [dict(sizes(path)) for path in checkouts]
     print("|", " | ".join(["", *(path.name for path in checkouts)]), "|")
     print("|---" + "|---:" * len(columns) + "|")
