@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 
 from thalweg.errors import DocumentError
 from thalweg_memory.facts.by_hand import reworded
+from thalweg_memory.facts.merging import folded
 from thalweg_memory.facts.values import (
     HISTORY,
     NO_FACT,
@@ -439,13 +440,13 @@ def plan_document(
         before: The digests of the content that was last written into an edited document.
     """
     known = {fact.id: fact for fact in facts}
-    contents = {_folded(fact.content) for fact in known.values() if fact.status == "active"}
+    contents = {folded(fact.content) for fact in known.values() if fact.status == "active"}
     edited, written = document.marks, before or Marks({}, {})
     author, why = ("import", "imported") if before is None else ("user", "edited by hand")
     repeated: set[str] = set()
     changes: list[Change] = []
     for raw, incoming in zip(document.fact_bodies, document.facts or (), strict=True):
-        old, content = known.get(incoming.id), _folded(incoming.content)
+        old, content = known.get(incoming.id), folded(incoming.content)
         if incoming.id and written.facts.get(incoming.id) == edited.facts[incoming.id]:
             continue
         if old is None and content in contents:
@@ -460,7 +461,7 @@ def plan_document(
     present = {fact.id for fact in document.facts or ()}
     for id_ in written.facts if document.facts is not None else ():
         fact = known.get(FactId(id_)) if id_ not in present else None
-        if fact and fact.status == "active" and _folded(fact.content) not in repeated:
+        if fact and fact.status == "active" and folded(fact.content) not in repeated:
             changes.append(RemoveFact(fact.id, "removed by hand"))
     for section in document.sections:
         is_edit = written.sections.get(section.name) != edited.sections[section.name]
@@ -468,10 +469,6 @@ def plan_document(
             at = section.updated_at or now
             changes.append(WriteSection(replace(section, updated_at=at), why))
     return tuple(changes)
-
-
-def _folded(content: str) -> str:
-    return " ".join(content.split()).casefold()
 
 
 def _new(incoming: Fact, id_: FactId, now: str, author: str) -> Fact:

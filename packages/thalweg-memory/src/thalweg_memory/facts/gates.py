@@ -564,6 +564,16 @@ def find_quote(quote: str, text: str) -> Iterator[tuple[int, int]]:
         start = plain.find(target, start + 1)
 
 
+def plain_form(text: str) -> str:
+    """Return a text without case and variants of letters, quotation marks and dashes.
+
+    Example:
+        >>> plain_form("ADA’s Ｎotes")
+        "ada's notes"
+    """
+    return unicodedata.normalize("NFKC", text).casefold().translate(_PLAIN_FORMS)
+
+
 def _letters(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield each letter in its form for comparison, with its range; a run of spaces is one."""
     starts = [place for place, letter in enumerate(text) if place == 0 or not _is_mark(letter)]
@@ -571,7 +581,7 @@ def _letters(text: str) -> Iterator[tuple[str, int, int]]:
     for start, end in pairwise([*starts, len(text)]):
         cluster = text[start:end]
         if not cluster.isspace():
-            for plain in unicodedata.normalize("NFKC", cluster).casefold().translate(_PLAIN_FORMS):
+            for plain in plain_form(cluster):
                 yield plain, start, end
         elif not space:
             yield " ", start, end
@@ -591,7 +601,7 @@ def _splits(text: str, place: int) -> bool:
     return _is_mark(after) or (_is_spaced(before) and _is_spaced(after))
 
 
-_UNSPACED = re.compile(
+UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\u3040-\ud7af\uf900-\U0010ffff]"
 )
 """Scripts without spaces between words: those of East Asia, and of class SA in Unicode's UAX 14,
@@ -599,7 +609,7 @@ such as Thai, Burmese and Khmer. Hangul, too: particles follow a noun without a 
 
 
 def _is_spaced(letter: str) -> bool:
-    return (letter.isalnum() or _is_mark(letter)) and not _UNSPACED.match(letter)
+    return (letter.isalnum() or _is_mark(letter)) and not UNSPACED.match(letter)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,14 @@ model's verdict to supersede or to merge is taken only if the facts are of one s
 attribute, or if the new one names the value of the old one.
 """
 
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from thalweg.engine.words import STOP_WORDS, find_tokens, stem, words
+from thalweg.engine.words import STOP_WORDS, stem, words
+from thalweg_memory.facts.gates import UNSPACED, plain_form
 from thalweg_memory.facts.values import NO_FACT, Change, Fact, FactId, PutFact, Trust
 
 Verdict = Literal["same", "replaces", "ends", "narrows", "beside", "contests"]
@@ -23,13 +26,32 @@ change the existing one, but is in one message with words of others; no model an
 
 
 def folded(text: str) -> str:
-    """Fold a text to its words: case, spaces and punctuation do not matter.
+    """Fold a text to its words and signs: case, spaces and marks of sentences do not matter.
+
+    Letters of scripts without spaces are words of their own.
 
     Example:
         >>> folded("Ada  likes TEA.") == folded("ada likes tea")
         True
+        >>> folded("Ada writes C++"), folded("-5 °")
+        ('ada writes c++', '-5 °')
     """
-    return " ".join(find_tokens(text.casefold())) or text.casefold().strip()
+    plain = UNSPACED.sub(r" \g<0> ", plain_form(text))
+    return " ".join(_MARK.sub(_sign, plain).split()) or " ".join(plain.split())
+
+
+_MARK = re.compile(r"[^\w\s.'-]|(?<!\w)-(?!\w)|(?<!\w)[.']|[.'](?!\w)")
+_SIGNS = frozenset("#%&/@\\")
+
+
+def _sign(mark: re.Match[str]) -> str:
+    """Keep a mark that is part of a word: an accent, a symbol, a sign as in `C#`."""
+    is_kept = mark[0] in _SIGNS or unicodedata.category(mark[0]) in _WORD_CATEGORIES
+    return mark[0] if is_kept else " "
+
+
+_WORD_CATEGORIES = frozenset({"Mn", "Mc", "Me", "Sm", "Sc", "So"})
+"""Combining marks, and symbols without modifiers such as the backtick."""
 
 
 def has_same_wording(known: Fact, new: Fact) -> bool:

@@ -256,7 +256,11 @@ def remove_tombstones(scoped: ScopeTransaction, changes: Sequence[Change]) -> No
     texts = {fact.content for fact in stated if fact.written_by == "user" and not fact.evidence}
     scoped.db.run_each(
         "DELETE FROM memory_tombstone WHERE scope = ? AND digest = ?",
-        [(scoped.id, scoped.digests.of("content", text)) for text in sorted(texts)],
+        [
+            (scoped.id, digest)
+            for text in sorted(texts)
+            for digest in scoped.digests.tombstones_of("content", text)
+        ],
     )
 
 

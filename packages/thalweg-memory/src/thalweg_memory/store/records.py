@@ -15,6 +15,8 @@ from typing import Any, Literal, Self
 from thalweg.database import jobs
 from thalweg.database.base import decode, encode
 from thalweg.engine.words import find_tokens, words
+from thalweg_memory.facts.gates import plain_form
+from thalweg_memory.facts.merging import folded
 from thalweg_memory.facts.values import (
     Change,
     Evidence,
@@ -250,20 +252,22 @@ class Digests:
 
     def of(self, kind: Kind, text: str) -> bytes:
         """Make the digest of a content, a fact's id, a thread's name or a message's id."""
-        canonical = normal(text) if kind == "content" else text
-        payload = encode(f"{kind}\0{self.scope}\0{canonical}")
+        return self._of("wording", folded(text)) if kind == "content" else self._of(kind, text)
+
+    def tombstones_of(self, kind: Kind, text: str) -> list[bytes]:
+        """Make all digests by which a text may have a tombstone.
+
+        Earlier ones are of a content without its signs.
+        """
+        if kind != "content":
+            return [self.of(kind, text)]
+        plain = unicodedata.normalize("NFKC", text).casefold()
+        earlier = " ".join(find_tokens(plain)) or plain.strip()
+        return [self.of(kind, text), self._of(kind, earlier)]
+
+    def _of(self, kind: str, text: str) -> bytes:
+        payload = encode(f"{kind}\0{self.scope}\0{text}")
         return hmac.digest(self.secret, payload, hashlib.sha256)[:16]
-
-
-def normal(text: str) -> str:
-    """Return a text without differences of form: case, spaces, punctuation.
-
-    Example:
-        >>> normal("Ada  likes TEA.") == normal("ada likes tea")
-        True
-    """
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(find_tokens(folded)) or folded.strip()
 
 
 _FIELDS = {
@@ -365,26 +369,28 @@ LEAST_WORDS = 4
 
 @dataclass(frozen=True, slots=True)
 class FactTexts:
-    """Texts of facts, without case, spaces and punctuation."""
+    """Texts of facts, folded to words and signs."""
 
     whole: frozenset[str]
     """Contents and other wordings."""
     inside: frozenset[str]
-    """Texts to search for inside of other texts: these and quotations, if they are long."""
+    """Texts to search for inside of other texts: these and quotations, if they are long, each
+    between spaces."""
     hints: frozenset[str]
     """A word of each that is looked for inside: a text without any of them need not be read."""
 
     @classmethod
     def of(cls, facts: Iterable[Fact]) -> Self:
         """Collect the contents of facts, and their quotations."""
-        whole: set[str] = set()
-        quotes: set[str] = set()
+        whole: dict[str, str] = {}
+        quotes: dict[str, str] = {}
         for fact in facts:
-            whole.update(map(normal, (fact.content, *fact.aliases)))
-            quotes.update(normal(evidence.quote) for evidence in fact.evidence)
-        inside = {text for text in whole | quotes if len(words(text)) >= LEAST_WORDS}
+            whole |= {folded(text): text for text in (fact.content, *fact.aliases)}
+            quotes |= {folded(evidence.quote): evidence.quote for evidence in fact.evidence}
+        both = (quotes | whole).items()
+        inside = {f" {form} " for form, text in both if len(words(text)) >= LEAST_WORDS}
         hints = {max(text.split(), key=len) for text in inside}
-        return cls(frozenset(whole - {""}), frozenset(inside), frozenset(hints))
+        return cls(frozenset(whole.keys() - {""}), frozenset(inside), frozenset(hints))
 
     def are_in(self, text: str) -> bool:
         """Return whether a text is one of them, or contains one of the long ones.
@@ -399,8 +405,8 @@ class FactTexts:
         if not self.whole:
             return False
         longest = max(map(len, self.whole))
-        folded = unicodedata.normalize("NFKC", text).casefold()
-        if len(folded) > 2 * longest + 80 and not any(hint in folded for hint in self.hints):
+        plain = plain_form(text)
+        if len(plain) > 2 * longest + 80 and not any(hint in plain for hint in self.hints):
             return False
-        normalized = normal(text)
-        return normalized in self.whole or any(part in normalized for part in self.inside)
+        form = folded(text)
+        return form in self.whole or any(part in f" {form} " for part in self.inside)

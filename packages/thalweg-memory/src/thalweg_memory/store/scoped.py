@@ -22,6 +22,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import chain
 from typing import Protocol, get_args
 
 from thalweg.database.base import Rows, decode, encode
@@ -354,14 +355,14 @@ class ScopeTransaction:
 
     def tombstoned(self, texts: Collection[tuple[Kind, str]]) -> set[tuple[Kind, str]]:
         """Return the texts that have a tombstone."""
-        by_digest = {self.digests.of(kind, text): (kind, text) for kind, text in texts}
+        digests = {each: self.digests.tombstones_of(*each) for each in texts}
         rows = self.db.rows_by(
             "SELECT digest FROM memory_tombstone WHERE scope = ? AND digest",
-            sorted(by_digest),
+            sorted(set(chain.from_iterable(digests.values()))),
             (self.id,),
         )
         gone = {bytes(digest) for (digest,) in rows}
-        return {(kind, text) for kind, text in texts if self.digests.of(kind, text) in gone}
+        return {each for each, made in digests.items() if not gone.isdisjoint(made)}
 
 
 # -- turns: stored verbatim, each message once, read by their numbers in the index -------------

@@ -1,7 +1,9 @@
 """The SQLite store keeps every promise of a store of memories, on disk and in memory."""
 
+import hmac
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from memory_tests.contract.suites.memory import (
     Reopen,
     said,
 )
+from memory_tests.contract.suites.memory.values import done, fact, forget, put
 from thalweg.archive import SqliteArchive, ThreadKey
 from thalweg.errors import ConfigError
 from thalweg_memory.handle import open_memory
@@ -90,3 +93,19 @@ def test_what_cannot_be_opened_is_told(address: str) -> None:
     """With what to do about it."""
     with pytest.raises(ConfigError):
         open_memory(address)
+
+
+def test_tombstones_made_before_signs_counted_block_what_they_blocked(tmp_path: Path) -> None:
+    """Until the user states one of the texts again."""
+    key = b"a key of the tests"
+    with SqliteMemory(tmp_path / "thalweg.db", secret=key) as memory:
+        done(memory, put(fact("a", "User writes C#")))
+        forget(memory, "a")
+        digest = hmac.digest(key, b"content\x001\x00user writes c", "sha256")[:16]
+        with closing(sqlite3.connect(tmp_path / "thalweg.db")) as raw, raw:
+            raw.execute("DELETE FROM memory_tombstone")
+            raw.execute("INSERT INTO memory_tombstone (scope, digest) VALUES (1, ?)", (digest,))
+        texts = ["User writes C#", "user writes C.", "User writes D"]
+        assert memory.is_forgotten(ADA, texts) == [True, True, False]
+        done(memory, put(fact("b", "User writes C#")))
+        assert memory.is_forgotten(ADA, texts) == [False] * 3

@@ -233,6 +233,23 @@ class ForgetContract:
         assert memory.facts(ADA) == again[:1]
         assert memory.is_forgotten(ADA, ["Loves Rome", "Loves Bern"]) == [False, True]
 
+    def test_only_whole_words_and_signs_are_the_same(self, memory: MemoryStore) -> None:
+        """`flat 1` is not in `flat 12`, `C` is not `C++`, in facts, turns and tombstones alike."""
+        turns = ["I know: user lives in flat 1!", "User lives in flat 120 of the tower"]
+        memory.capture(ADA, "t1", [said(text, f"u{n}") for n, text in enumerate(turns)])
+        gone = ["User lives in flat 1", "User writes C", "用户住在一号楼"]
+        kept = ["User lives in flat 12 now", "User writes C++", "Limit is -5"]
+        names = [f"{n}" for n in range(6)]
+        done(memory, put(*map(fact, names, [*gone, *kept])))
+        memory.capture(
+            ADA, "t1", [said("对了，用户住在一号楼。", "u3"), said("用户住在十一号楼", "u4")]
+        )
+        forget(memory, "0", "1", "2")
+        assert [each.content for each in memory.facts(ADA)] == kept
+        assert [turn.text for turn in memory.turns(ADA, "t1")] == [turns[1], "用户住在十一号楼"]
+        texts = [*gone, "user writes C!", *kept, "User writes C#"]
+        assert memory.is_forgotten(ADA, texts) == [True] * 4 + [False] * 4
+
     def test_a_fact_that_was_dropped_is_forgotten_from_the_log(self, memory: MemoryStore) -> None:
         """It is in no list any more, but it is somewhere."""
         done(memory, put(fact("a", "Has four grey donkeys"), fact("b", "x")))

@@ -23,7 +23,14 @@ from thalweg_memory.facts.learning.questions import (
     VerdictRequest,
     ask_for_verdicts,
 )
-from thalweg_memory.facts.merging import Verdict, Verdicts, may_merge, may_supersede, plan_merge
+from thalweg_memory.facts.merging import (
+    Verdict,
+    Verdicts,
+    folded,
+    may_merge,
+    may_supersede,
+    plan_merge,
+)
 from thalweg_memory.facts.values import (
     NO_FACT,
     Change,
@@ -73,6 +80,34 @@ def after(
 def put(change: Change) -> Fact:
     assert isinstance(change, PutFact)
     return change.fact
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("User writes C++", "User writes C#", "User writes C"),
+        ("User's blood type is A+", "User's blood type is A-", "User's blood type is A"),
+        ("The limit is -5", "The limit is 5", "The limit is 5%"),
+        ("User's mood is 😀", "User's mood is 😢"),
+        ("User speaks हिंदी", "User speaks हदी"),
+        ("User pays 80.5 €", "User pays 805 €", "User pays 80.5 $"),
+    ],
+)
+def test_statements_that_differ_by_a_sign_are_two(texts: tuple[str, ...]) -> None:
+    """Also if a model calls the second one a correction: the first is superseded then, not kept."""
+    facts = [replace(fact(text, day), attribute="") for day, text in enumerate(texts, 1)]
+    assert [put(change).content for change in plan_merge([], facts)] == list(texts)
+    old, new = after(facts[:1], facts[1], named=True)
+    assert (old.status, new.content) == ("superseded", texts[1])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["user’s  HOME city is Berlin!", "“User's home-city” — is Berlin", "User's `home`, city"],
+)
+def test_marks_of_sentences_make_no_other_statement(text: str) -> None:
+    plain = {"user's home city is berlin", "user's home-city is berlin", "user's home city"}
+    assert folded(text) in plain
 
 
 def test_what_is_said_again_keeps_its_id_and_gains_wording_evidence_and_date() -> None:
