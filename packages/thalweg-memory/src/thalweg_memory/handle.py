@@ -58,9 +58,7 @@ from thalweg_memory.store.sqlite import SqliteMemory
 from thalweg_memory.store.tables import MemoryStore
 
 
-def open_memory(
-    url_or_path: str | PathLike[str], *, secret: bytes | None = None, embed: object = None
-) -> MemoryStore:
+def open_memory(url_or_path: str | PathLike[str], *, secret: bytes | None = None) -> MemoryStore:
     """Open the memory at an address; a new one is made if there is none.
 
     Args:
@@ -69,10 +67,9 @@ def open_memory(
             `postgres`).
         secret: The key of the digests of forgotten texts. `None` takes the memory's own,
             made at random when the memory is.
-        embed: Refused: memory had vectors once.
 
     Raises:
-        ConfigError: Nothing can be opened there, or `embed` is passed.
+        ConfigError: Nothing can be opened there.
         StorageError: Another process holds it, or the server cannot be reached.
 
     Example:
@@ -81,9 +78,6 @@ def open_memory(
         ...     memory.version(Scope("ada"))
         0
     """
-    if embed is not None:
-        problem = "memory finds items by words and has no vectors any more"
-        raise ConfigError("embed", problem, "leave it out; the stored items remain")
     address = fspath(url_or_path)
     scheme, separator, _ = address.partition("://")
     if not separator:

@@ -89,7 +89,7 @@ def plan_edit(
 
 
 def reworded(fact: Fact, content: str, *, now: str) -> Fact:
-    """Return a fact in the user's new wording, which has nothing of the evidence of the old."""
+    """Return a fact in the user's new wording: nothing of the old one's evidence and times."""
     return replace(
         fact,
         content=content,
@@ -103,6 +103,9 @@ def reworded(fact: Fact, content: str, *, now: str) -> Fact:
         trust=Trust.USER,
         written_by="user",
         observed_at=now,
+        valid_from=now,
+        valid_to="",
+        is_temporary=False,
     )
 
 

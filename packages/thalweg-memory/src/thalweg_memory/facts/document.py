@@ -489,4 +489,4 @@ def _edited(old: Fact, raw: Body, now: str, author: str) -> Fact:
     if incoming.content == _fields(old)["content"]:
         return fact
     fact = reworded(fact, incoming.content, now=now)
-    return replace(fact, trust=_TRUST[author], written_by=author, valid_from=now, valid_to="")
+    return replace(fact, trust=_TRUST[author], written_by=author)

@@ -41,12 +41,11 @@ def folded(text: str) -> str:
 
 
 _MARK = re.compile(r"[^\w\s.'-]|(?<!\w)-(?!\w)|(?<!\w)[.']|[.'](?!\w)")
-_SIGNS = frozenset("#%&/@\\")
 
 
 def _sign(mark: re.Match[str]) -> str:
     """Keep a mark that is part of a word: an accent, a symbol, a sign as in `C#`."""
-    is_kept = mark[0] in _SIGNS or unicodedata.category(mark[0]) in _WORD_CATEGORIES
+    is_kept = mark[0] in "#%&/@\\" or unicodedata.category(mark[0]) in _WORD_CATEGORIES
     return mark[0] if is_kept else " "
 
 

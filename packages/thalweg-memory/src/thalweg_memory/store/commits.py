@@ -254,13 +254,10 @@ def remove_tombstones(scoped: ScopeTransaction, changes: Sequence[Change]) -> No
     """Remove tombstones of texts that the user states again: they only bind extraction."""
     stated = [change.fact for change in changes if isinstance(change, PutFact)]
     texts = {fact.content for fact in stated if fact.written_by == "user" and not fact.evidence}
+    made = [scoped.digests.tombstones_of("content", text) for text in sorted(texts)]
     scoped.db.run_each(
         "DELETE FROM memory_tombstone WHERE scope = ? AND digest = ?",
-        [
-            (scoped.id, digest)
-            for text in sorted(texts)
-            for digest in scoped.digests.tombstones_of("content", text)
-        ],
+        [(scoped.id, digest) for digests in made for digest in digests],
     )
 
 

@@ -6,7 +6,7 @@ import json
 import unicodedata
 import uuid
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -380,17 +380,14 @@ class FactTexts:
     """A word of each that is looked for inside: a text without any of them need not be read."""
 
     @classmethod
-    def of(cls, facts: Iterable[Fact]) -> Self:
+    def of(cls, facts: Sequence[Fact]) -> Self:
         """Collect the contents of facts, and their quotations."""
-        whole: dict[str, str] = {}
-        quotes: dict[str, str] = {}
-        for fact in facts:
-            whole |= {folded(text): text for text in (fact.content, *fact.aliases)}
-            quotes |= {folded(evidence.quote): evidence.quote for evidence in fact.evidence}
-        both = (quotes | whole).items()
-        inside = {f" {form} " for form, text in both if len(words(text)) >= LEAST_WORDS}
+        texts = [(folded(text), text) for fact in facts for text in (fact.content, *fact.aliases)]
+        quotes = [(folded(one.quote), one.quote) for fact in facts for one in fact.evidence]
+        inside = {f" {form} " for form, text in texts + quotes if len(words(text)) >= LEAST_WORDS}
         hints = {max(text.split(), key=len) for text in inside}
-        return cls(frozenset(whole.keys() - {""}), frozenset(inside), frozenset(hints))
+        whole = frozenset(form for form, _ in texts if form)
+        return cls(whole, frozenset(inside), frozenset(hints))
 
     def are_in(self, text: str) -> bool:
         """Return whether a text is one of them, or contains one of the long ones.

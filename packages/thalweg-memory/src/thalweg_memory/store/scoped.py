@@ -65,14 +65,6 @@ CONTENT = (
 )
 """Tables with content that a user may want forgotten. The index has no words, only keyed digests of
 them."""
-SCOPED = (
-    *CONTENT,
-    "memory_tombstone",
-    "memory_item",
-    "memory_word",
-    "memory_posting",
-)
-"""Tables of which every statement names the scope. Jobs are looked for across scopes."""
 
 
 class MemoryRows(Rows, Protocol):

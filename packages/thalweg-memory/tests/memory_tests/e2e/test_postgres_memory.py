@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from core_tests.postgres import Server
+from memory_tests.contract.suites.memory.values import SCOPED
 from memory_tests.e2e.test_memory_erasure import left, windows
 from thalweg.errors import ConfigError, MemoryStoreError, StorageError
 from thalweg_memory.facts.values import (
@@ -24,7 +25,6 @@ from thalweg_memory.facts.values import (
 )
 from thalweg_memory.store.postgres import KEPT_BY_SERVER, LARGE, OLDER, OWNED, PostgresMemory
 from thalweg_memory.store.records import Selection
-from thalweg_memory.store.scoped import SCOPED
 
 NOW = "2026-03-01T10:00:00Z"
 EMPTY = {"memory_vector", "memory_posting", "memory_told", "memory_tombstone"}

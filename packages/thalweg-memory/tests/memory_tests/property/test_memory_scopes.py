@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from core_tests.postgres import fresh_database
 from memory_tests.contract.suites.memory import NOW, at, everything, fact, found, said, superseding
+from memory_tests.contract.suites.memory.values import SCOPED
 from thalweg.errors import NoSuchOperationError, StaleWriteError
 from thalweg_memory.facts.values import (
     Change,
@@ -24,7 +25,6 @@ from thalweg_memory.facts.values import (
 )
 from thalweg_memory.handle import open_memory
 from thalweg_memory.store.records import Learned, Selection
-from thalweg_memory.store.scoped import SCOPED
 from thalweg_memory.store.sqlite import SqliteMemory
 from thalweg_memory.store.tables import MemoryStore
 

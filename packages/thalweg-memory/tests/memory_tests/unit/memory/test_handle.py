@@ -31,11 +31,6 @@ def memory(store: MemoryStore) -> Memory:
     return Memory(store, Scope("ada"), clock=lambda: NOW)
 
 
-def test_an_embedder_of_former_versions_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"embed: memory finds items by words.*leave it out"):
-        open_memory(":memory:", embed=lambda texts: [bytes(8)] * len(texts))
-
-
 def test_every_method_has_a_twin_to_be_awaited_with_the_same_parameters() -> None:
     """A method that is added to one side and forgotten on the other fails here."""
     methods = dict(inspect.getmembers(Memory, inspect.isfunction))
@@ -46,6 +41,13 @@ def test_every_method_has_a_twin_to_be_awaited_with_the_same_parameters() -> Non
     for name in blocking - {"remember_as_agent"}:
         twin = methods[f"a{name.removesuffix('_')}"]
         assert inspect.signature(twin) == inspect.signature(methods[name]), name
+
+
+def test_a_corrected_fact_begins_now_and_has_no_end(memory: Memory) -> None:
+    """The dates of the old wording are not those of the new one."""
+    rented = memory.remember("User rents a car", since="2025-01", until="2026-03-02")
+    fact = memory.edit(rented.id, content="User owns a car")
+    assert (fact.valid_from, fact.valid_to, fact.is_temporary) == (NOW, "", False)
 
 
 def test_what_may_be_about_the_same_is_kept_linked_and_told_with_both_dates(

@@ -18,11 +18,14 @@ from thalweg_memory.facts.values import (
     WriteSection,
 )
 from thalweg_memory.store.records import Job, Learned, Operation, Selection
+from thalweg_memory.store.scoped import CONTENT
 from thalweg_memory.store.tables import MemoryStore
 
 Reopen = Callable[[], MemoryStore]
 """Opens the store under test again, as another process would."""
 Gate = Callable[[], object]
+SCOPED = (*CONTENT, "memory_tombstone", "memory_item", "memory_word", "memory_posting")
+"""Tables of which every statement names the scope. Jobs are looked for across scopes."""
 ADA = Scope("ada")
 """The scope of most tests."""
 OTHERS = (Scope("ada", "coder"), Scope("bob"), Scope("ada\0coder"), Scope(""))
