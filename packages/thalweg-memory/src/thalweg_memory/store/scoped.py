@@ -79,7 +79,7 @@ class MemoryRows(Rows, Protocol):
     """
 
 
-FORMAT = 3
+FORMAT = 4
 """Version of a scope's index and of its words; see `tables.reindex`."""
 
 

@@ -140,15 +140,16 @@ def test_a_file_that_recorded_what_a_checkpointer_deleted_does_so_no_longer(
         assert raw.execute(left).fetchall() == []
 
 
-def test_an_index_with_words_for_shapes_is_made_again(tmp_path: Path) -> None:
-    """Before version 11 it had them; none is in it afterwards, and a search finds the passages."""
+@pytest.mark.parametrize("version", ["0010", "0018"])
+def test_an_index_with_other_words_is_made_again(tmp_path: Path, version: str) -> None:
+    """Those for shapes (before version 11) or of separate accents (before version 19)."""
     path, key = tmp_path / "thalweg.db", ThreadKey("ada", "t1")
     with SqliteArchive(path) as archive:
         archive.append(key, [said("apple 4s")])
         archive.search(key, "apple")
     with closing(sqlite3.connect(path)) as raw, raw:
         raw.execute("INSERT INTO archive_words (rowid, words) VALUES (9, 'durationshape0')")
-        raw.execute("UPDATE thalweg_version SET version = '0010'")
+        raw.execute("UPDATE thalweg_version SET version = ?", (version,))
     with SqliteArchive(path) as archive:
         assert archive.search(key, "durationshape0") == []
         assert archive.search(key, "apple")[0].text == "apple 4s"

@@ -405,8 +405,8 @@ def _comparable(text: str) -> str:
     return text if text.isascii() else stored_text(_ASTRAL_CHARACTER.sub("??", text))
 
 
-def _content(message: Message) -> tuple[str, str, tuple[Part, ...]]:
-    return message.role, message.answers, message.parts
+def _content(message: Message) -> tuple[str, str, str, bool, tuple[Part, ...]]:
+    return message.role, message.answers, message.name, message.is_error, message.parts
 
 
 _PART_FIELDS = {part: attrgetter(*(f.name for f in fields(part))) for part in _PART_KINDS}
@@ -419,11 +419,12 @@ def content_bytes(messages: Iterable[Message]) -> bytes:
 
     Example:
         >>> content_bytes([Message("user", (Text("hi"),), uid="m1")])
-        b'user\x00\x00m1\x00text\x00hi\x00\x00'
+        b'user\x00\x00\x00\x00m1\x00text\x00hi\x00\x00'
     """
     texts: list[str] = []
     for message in messages:
-        texts += (message.role, message.answers, message.uid)
+        status = "error" if message.is_error else ""
+        texts += (message.role, message.answers, message.name, status, message.uid)
         for part in message.parts:
             texts.append(_PART_KINDS[part.__class__])
             texts += _PART_FIELDS[part.__class__](part)

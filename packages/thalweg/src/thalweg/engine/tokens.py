@@ -336,11 +336,6 @@ class TokenCounts:
         """Tokens of the whole request."""
         return sum(self.tokens.values())
 
-    @property
-    def least(self) -> int:
-        """Minimum of the tokens that the provider counts, as far as prices of media are certain."""
-        return self.total - self.slack
-
 
 def count_json(value: object, count: Counter) -> int:
     """Count a JSON value (a tool's schema) as it is serialised: sorted keys, no spaces."""

@@ -78,7 +78,7 @@ def test_an_index_with_a_row_for_each_word_is_read(tmp_path: Path) -> None:
         store.capture(ADA, "t", [replace(turn, text="And I sail.", uid="n")])
         assert "Folkboat" in Memory(store, ADA).recall("Which Folkboat?").text
     with sqlite3.connect(path) as connection:
-        assert connection.execute("SELECT format FROM memory_scope").fetchone() == (3,)
+        assert connection.execute("SELECT format FROM memory_scope").fetchone() == (4,)
     connection.close()
 
 
@@ -88,9 +88,9 @@ def test_an_index_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     turn = fill(path)
     with open_memory(path) as store:
         with sqlite3.connect(path) as connection:
-            connection.execute("UPDATE memory_scope SET format = 4")
+            connection.execute("UPDATE memory_scope SET format = 5")
         connection.close()
-        with pytest.raises(ConfigError, match="has memory format 4, this version reads 3"):
+        with pytest.raises(ConfigError, match="has memory format 5, this version reads 4"):
             store.capture(ADA, "t", [replace(turn, text="I row.", uid="n")])
         with pytest.raises(ConfigError, match="update thalweg"):
             store.find(ADA, ["bees"])

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from heapq import nlargest
 from itertools import chain
+from unicodedata import normalize
 
 from thalweg.archive.base import Span, intersect_spans
 from thalweg.archive.search.index import PASSAGE_BITS, Hits, PassageRow, passages_of
@@ -133,8 +134,8 @@ def _beginnings(question: SearchQuery) -> list[tuple[str, int]]:
         if not token.isascii()
     ]
     for letters, words in foreign:
-        if letters and words:
-            found += [(letters, words), (json.dumps(letters)[1:-1], words)]
+        for form in {letters, normalize("NFD", letters)} if letters and words else ():
+            found += [(form, words), (json.dumps(form)[1:-1], words)]
     return found
 
 

@@ -249,6 +249,11 @@ _STATUSES = frozenset({400, 422})
 422."""
 
 
+_EXPIRED_FILE = re.compile(r"permission to access the File \S+ or it may not exist")
+"""Gemini's words, with status 403, for a file that it deleted after two days. Source:
+github.com/googleapis/python-genai/issues/1218, read 2026-11-30."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rejection:
     """A provider's refusal of the content of a request."""
@@ -293,7 +298,7 @@ def rejection_of(error: BaseException, model: str = "") -> Rejection | None:
         status, text = status_of(link), text_of(link)
         if status is None:
             continue
-        if (
+        if _EXPIRED_FILE.search(text) is None and (
             status not in _STATUSES
             or is_other_refusal(link, status, text)
             or _concerns_setting(text)

@@ -478,6 +478,7 @@ class SummaryJobs:
     def __init__(self) -> None:
         self._running: dict[tuple[ThreadKey, str], Thread] = {}
         self._lock = Lock()
+        self._storing = Lock()
         self._slots = BoundedSemaphore(MOST_JOBS)
         self._is_closed = False
 
@@ -508,15 +509,18 @@ class SummaryJobs:
         return not any(worker.is_alive() for worker in workers)
 
     def close(self) -> None:
-        """Keep nothing from now on: the archive is about to be closed."""
-        with self._lock:
+        """Keep nothing from now on: the archive is about to be closed.
+
+        Blocks while a summary is being stored.
+        """
+        with self._storing:
             self._is_closed = True
 
     def _work(self, job: SummaryJob) -> None:
         try:
             with self._slots:
                 stored = None if self._is_closed else job.write()
-            with self._lock:
+            with self._storing:
                 if stored is not None and not self._is_closed:
                     job.keep(stored)
         except Exception as error:  # noqa: BLE001 (nobody waits for it)

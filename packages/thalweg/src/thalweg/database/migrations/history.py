@@ -2,8 +2,8 @@
 
 from types import ModuleType
 
-from thalweg.database.migrations.versions import v0018_tables
+from thalweg.database.migrations.versions import v0019_tables
 
-VERSIONS: tuple[ModuleType, ...] = (v0018_tables,)
+VERSIONS: tuple[ModuleType, ...] = (v0019_tables,)
 """Each has a `NUMBER` and a function `upgrade`, which takes a `Schema`; the first one also converts
 the tables of all earlier numbers."""

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from thalweg.errors import ConfigError
 
-HEAD = "0018"
+HEAD = "0019"
 """The newest version. Versions are numbers, and a higher one is newer."""
 VERSION_TABLE = "thalweg_version"
 """The table that stores the version of a database."""

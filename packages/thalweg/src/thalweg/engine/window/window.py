@@ -240,14 +240,15 @@ class Window:
     def _is_silent(self, entry: Entry) -> bool:
         """Return whether nothing of a message remains to be sent.
 
-        A message with only signed reasoning keeps its position when that is stripped, so that the
+        A request is always sent, as it began what follows. A message with only signed reasoning keeps its position when that is stripped, so that the
         prefix of later messages is unchanged.
         """
         edit = self.rewrites.get(entry.position)
         message = replace(entry.message, parts=edit.parts) if edit else entry.message
-        return is_blank(message) and not any(
+        is_sent = entry.is_request or any(
             isinstance(p, Thinking) and (p.text or p.signature) for p in message.parts
         )
+        return is_blank(message) and not is_sent
 
     def _item(self, entry: Entry, section: str = "history", *, opens: bool = True) -> WindowItem:
         message, position = entry.message, entry.position

@@ -18,6 +18,7 @@ from thalweg.engine.wires.fields import (
     foreign_item,
     join_packed,
     pack,
+    role_in,
     with_origin,
 )
 
@@ -46,14 +47,8 @@ def _is_result(block: object) -> bool:
     return (as_dict(block) or {}).get("type") == "tool_result"
 
 
-def _role(item: object) -> str:
-    """Return the role of a message; empty for an item that is not of this dialect."""
-    role = (as_dict(item) or {}).get("role")
-    return role if isinstance(role, str) and role in _ROLES else ""
-
-
 def _read(item: object, line: int, notes: list[Note]) -> list[Message]:
-    source, role = as_dict(item), _role(item)
+    source, role = as_dict(item), role_in(item, _ROLES)
     if source is None or not role:
         return [foreign_item(WIRE, item, line, notes)]
     fields = Fields(source, "role")

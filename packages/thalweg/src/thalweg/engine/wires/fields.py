@@ -7,7 +7,7 @@ so that a field returns to the dialect it came from and is sent to no other.
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import is_
@@ -102,6 +102,12 @@ def as_dict(item: object) -> dict[str, Any] | None:
         return None
     dumped = dump(mode="json", exclude_none=True)
     return dumped if isinstance(dumped, dict) else None
+
+
+def role_in(item: object, roles: Container[str]) -> str:
+    """Return the role of a message; empty for an item without one of these roles."""
+    role = (as_dict(item) or {}).get("role")
+    return role if isinstance(role, str) and role in roles else ""
 
 
 def sendable(item: object, response_only: frozenset[str]) -> object:

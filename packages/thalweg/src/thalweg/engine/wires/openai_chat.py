@@ -34,6 +34,7 @@ from thalweg.engine.wires.fields import (
     opaque_value,
     pack,
     pieces,
+    role_in,
     sendable,
     unpack,
     url_of,
@@ -146,17 +147,13 @@ class OpenAIChatWire:
                     ]
         if result_media:
             written.append(_media_of_results(result_media))
-        return [sendable(item, _RESPONSE_ONLY) if _role(item) else item for item in written]
-
-
-def _role(item: object) -> str:
-    """Return the role of a message; empty for an item that is not of this dialect."""
-    role = (as_dict(item) or {}).get("role")
-    return role if isinstance(role, str) and role in _ROLES else ""
+        return [
+            sendable(item, _RESPONSE_ONLY) if role_in(item, _ROLES) else item for item in written
+        ]
 
 
 def _read(item: object, line: int, notes: list[Note]) -> Message:
-    source, role = as_dict(item), _role(item)
+    source, role = as_dict(item), role_in(item, _ROLES)
     if source is None or not role:
         return foreign_item(_WIRE, item, line, notes)
     fields = Fields(source, "role")

@@ -43,8 +43,8 @@ def words(text: str) -> list[str]:
 
 
 def find_tokens(text: str) -> list[str]:
-    """Return the tokens that words are made of, unchanged."""
-    return _TOKEN.findall(text)
+    """Return the tokens that words are made of, with composed letters: accents are no tokens."""
+    return _TOKEN.findall(unicodedata.normalize("NFC", text))
 
 
 def token_words(token: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """A message is the same after a checkpointer has stored it, and another after an edit."""
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any
 
 from hypothesis import given
@@ -86,6 +86,14 @@ def test_the_same_words_with_another_id_are_another_message() -> None:
     assert not is_same(one, other)
 
 
+def test_another_status_or_name_is_an_edit() -> None:
+    """A person corrects in the state what a tool reported, or who wrote a message."""
+    message = Message("tool", (Text("again"),), "c1", "look", uid="m1")
+    for changed in (replace(message, is_error=True), replace(message, name="find")):
+        assert not is_same(message, changed)
+        assert content_bytes([message]) != content_bytes([changed])
+
+
 SHORT = st.text(st.sampled_from('a\x00[,\ud83d"\\'), max_size=3)
 SIMPLE = st.builds(
     Message,
@@ -94,6 +102,8 @@ SIMPLE = st.builds(
         st.builds(Text, SHORT, SHORT) | st.builds(ToolCall, SHORT, SHORT, SHORT), max_size=2
     ).map(tuple),
     SHORT,
+    SHORT,
+    st.booleans(),
     uid=SHORT,
 )
 
@@ -110,7 +120,8 @@ def test_other_contents_have_other_bytes(one: list[Message], other: list[Message
 
 def str_of(message: Message) -> str:
     """Return all texts of a message."""
-    return message.answers + message.uid + "".join("".join(astuple(p)) for p in message.parts)
+    texts = message.answers + message.name + message.uid
+    return texts + "".join("".join(astuple(p)) for p in message.parts)
 
 
 def test_bytes_differ_where_only_the_place_of_a_text_differs() -> None:

@@ -22,6 +22,11 @@ from thalweg.engine.window.items import BEGINS, NO_ANSWER, NO_RESULT, PlannedCom
 from thalweg.engine.window.window import MAX_QUOTED_TOKENS, Window
 
 
+def injected(text: str) -> Message:
+    """Return a message that the harness wrote for the user."""
+    return Message("user", (Text(text),), kind="injected")
+
+
 def laid_out(*messages: Message) -> list[tuple[str, str]]:
     """Lay out a thread: role and first words of each item."""
     window = Window(quick_count)
@@ -63,13 +68,22 @@ def test_two_messages_of_the_model_have_a_note_between_them() -> None:
 
 
 def test_a_thread_begins_with_the_user_whatever_it_begins_with() -> None:
-    """Nothing, blanks, system prompts alone, or the model."""
+    """Nothing, a blank message, system prompts alone, or the model."""
     begun = ("user", BEGINS)
     assert laid_out() == [begun]
     assert laid_out(system("Be brief.")) == [("system", "Be brief."), begun]
-    assert laid_out(user(" ")) == [begun]
+    assert laid_out(user(" ")) == [("user", "[no words]")]
     assert laid_out(says("Hello.")) == [begun, ("assistant", "Hello."), ("user", NO_ANSWER)]
-    assert laid_out(user(""), system("Late."), says("Hi."))[0] == begun
+    assert laid_out(injected(" ")) == [begun]
+    assert laid_out(user(""), system("Late."), says("Hi."))[0] == ("user", "[no words]")
+
+
+def test_a_blank_request_remains_in_its_place() -> None:
+    """A front end sends one with an upload: it is neither dropped nor replaced afterwards."""
+    first = [user("Go"), says("Where?"), user("")]
+    begun = laid_out(*first)
+    assert begun[-1] == ("user", "[no words]")
+    assert laid_out(*first, says("There."), user("Good"))[:3] == begun
 
 
 def test_reasoning_alone_is_sent_with_a_word_beside_it() -> None:

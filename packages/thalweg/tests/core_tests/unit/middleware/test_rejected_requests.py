@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -179,3 +179,27 @@ def test_a_model_that_refuses_two_answers_in_a_row_gets_a_line_between_them() ->
 
     separated = ["human", "ai", "human", "ai", "human"]
     assert sent == [["human", "ai", "ai", "human"], separated, separated]
+
+
+class DeletedFileError(Exception):
+    """Gemini's answer for a file that it has deleted."""
+
+    status_code = 403
+
+    def __str__(self) -> str:
+        return "You do not have permission to access the File 6w9x or it may not exist."
+
+
+def test_a_thread_continues_without_a_file_that_the_provider_has_deleted() -> None:
+    """Gemini keeps a file for two days."""
+    file = {"type": "file", "url": "https://files.example/6w9x", "mime_type": "application/pdf"}
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        if "files.example" in str([message.content for message in messages]):
+            raise DeletedFileError
+        return "done"
+
+    middleware = ContextMiddleware(archive=":memory:")
+    agent = create_agent(ScriptedModel(script=script), [], middleware=[middleware])
+    answer = agent.invoke({"messages": [HumanMessage([{"type": "text", "text": "Read"}, file])]})
+    assert answer["messages"][-1].text == "done"

@@ -36,6 +36,8 @@ SETTINGS = (
     "when calling the InvokeModel operation: tools.0.custom.name: should match pattern",
     "400 * GenerateContentRequest.tools[0].function_declarations[0].name: Invalid name.",
     "* GenerateContentRequest.tools[0].function_declarations[0].name: Invalid function name.",
+    "A maximum of 4 blocks with cache_control may be provided. Found 5.",
+    "This model does not support assistant message prefill.",
     "Your credit balance is too low to access the Anthropic API.",
 )
 """About what the caller set."""
@@ -57,6 +59,11 @@ def test_no_thread_is_edited_for_a_setting(said: str) -> None:
 @pytest.mark.parametrize("status", [401, 403, 404, 408, 409, 413, 429, 500, 529])
 def test_other_statuses_are_something_else(status: int) -> None:
     assert rejection_of(RefusalError("messages.0: no", status)) is None
+
+
+def test_a_file_that_gemini_has_deleted_is_content_in_spite_of_its_status() -> None:
+    gone = "You do not have permission to access the File 6w9x or it may not exist."
+    assert rejection_of(RefusalError(f"403 PERMISSION_DENIED. {gone}", 403)) is not None
 
 
 class ModelTimeoutError(RefusalError):

@@ -1,5 +1,7 @@
 """The promises of an archive about search."""
 
+from unicodedata import normalize
+
 import pytest
 
 from core_tests.contract.suites.archive.values import KEY, Reopen, said
@@ -30,6 +32,9 @@ class SearchContract:
             ("エンジニア", "新しいエンジニアです"),
             ("пароль", "Пароль сменён"),
             ("ซักผ้า", "วันนี้ซักผ้าแล้ว"),
+            ("résumé", "re\u0301sume\u0301.pdf"),  # as macOS writes names of files
+            ("re\u0301sume\u0301", "résumé.pdf"),
+            ("보고서", normalize("NFD", "보고서 초안")),
         ],
     )
     def test_search_finds_words_in_any_language(
@@ -49,6 +54,9 @@ class SearchContract:
             ("Größe 4", "Größe"),
             ("科幻电影很好", "科幻"),
             ("лодка стоит", "лодка"),
+            ("re\u0301sume\u0301", "résumé"),
+            ("résumé", "re\u0301sume\u0301"),
+            (normalize("NFD", "보고서"), "보고서"),
             ("x" * 3_000 + " heron 科幻 Größe", "heron"),
             ("x" * 3_000 + " heron 科幻 Größe", "科幻"),
             ("x" * 3_000 + " heron 科幻 Größe", "größe"),

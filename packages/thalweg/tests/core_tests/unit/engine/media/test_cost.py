@@ -167,6 +167,6 @@ def test_media_of_an_inexact_price_teach_only_that_more_is_counted(
 def test_a_ledger_knows_the_least_that_a_request_counts() -> None:
     ledger = TokenCounts.empty()
     ledger.add("history", 1_000, 5_000, 1, 900, 400)
-    assert (ledger.total, ledger.least, ledger.media) == (1_000, 600, 1)
+    assert (ledger.total, ledger.slack, ledger.media) == (1_000, 400, 1)
     ledger.add("history", -1_000, -5_000, -1, -900, -400)
     assert ledger == TokenCounts.empty()

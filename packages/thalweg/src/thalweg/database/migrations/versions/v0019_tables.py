@@ -15,7 +15,7 @@ from thalweg.database.migrations.walls import (
     wall,
 )
 
-NUMBER = "0018"
+NUMBER = "0019"
 
 _ARCHIVE = """
 CREATE TABLE IF NOT EXISTS archive_meta (name text PRIMARY KEY, value bytea NOT NULL);
@@ -572,7 +572,7 @@ LOCK TABLE archive_thread, archive_passage, archive_words IN ACCESS EXCLUSIVE MO
 TRUNCATE archive_passage, archive_words;
 UPDATE archive_thread SET indexed = 0, passages = 0;
 """
-_LAST_WITH_OTHER_WORDS = "0010"
+_LAST_WITH_OTHER_WORDS = "0018"
 """The newest version in which the index of an archive had other words."""
 _WITH_OTHER_PIECES = "0016"
 """The first version whose index of the pieces of turns has these columns."""
