@@ -240,8 +240,8 @@ class Window:
     def _is_silent(self, entry: Entry) -> bool:
         """Return whether nothing of a message remains to be sent.
 
-        A request is always sent, as it began what follows. A message with only signed reasoning keeps its position when that is stripped, so that the
-        prefix of later messages is unchanged.
+        A request is always sent, as it began what follows. A message with only signed reasoning
+        keeps its position when that is stripped, so that the prefix of later messages is unchanged.
         """
         edit = self.rewrites.get(entry.position)
         message = replace(entry.message, parts=edit.parts) if edit else entry.message
