@@ -6,8 +6,9 @@ arguments.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import PurePath
 from typing import Annotated
 from urllib.parse import quote, unquote
 
@@ -60,7 +61,7 @@ class Answers:
         """Find passages by a question, or read the content of a reference."""
         if handle:
             return self._read(handle, lines, chars, path)
-        only = SearchFilter(project=self._searched() if scope != "all" else "")
+        only = SearchFilter() if scope == "all" else self._in_project()
         return self._search([query, *other_words], only)
 
     def history(
@@ -71,8 +72,10 @@ class Answers:
         errors: bool = False,  # noqa: FBT001, FBT002 (a field of the tool's schema)
     ) -> str:
         """Find what happened to a file, with a command, or which errors occurred."""
-        only = SearchFilter(project=self._searched(), file=file, command=command, errors=errors)
-        return self._search(words, only)
+        only = self._in_project()
+        return self._search(
+            words, only and replace(only, file=file, command=command, errors=errors)
+        )
 
     def remember(self, statement: str) -> str:
         """Propose a fact: as the agent's sources are unknown, it waits for the user."""
@@ -124,12 +127,22 @@ class Answers:
         last = self.archive.length(ThreadKey(self.owner, thread)) - 1
         return self.recall(handle=f"{thread}#0-{max(0, last)}")
 
-    def _searched(self) -> str:
-        """Return the agent's project, if any session of it is recorded."""
-        origins = list_origins(self.archive, self.owner) if self.project else ()
-        return self.project if any(one.is_in(self.project) for _, one in origins) else ""
+    def _in_project(self) -> SearchFilter | None:
+        """Return a filter for the sessions in the agent's folder, or in the nearest one above.
 
-    def _search(self, query: str | list[str], only: SearchFilter) -> str:
+        `None` if none is recorded in any of them.
+        """
+        origins = [one for _, one in list_origins(self.archive, self.owner)]
+        if not self.project or any(one.is_in(self.project) for one in origins):
+            return SearchFilter(project=self.project)
+        projects = {one.project for one in origins}
+        above = map(str, PurePath(self.project).parents)
+        found = next((folder for folder in above if folder in projects), "")
+        return SearchFilter(project=found, is_exact=True) if found else None
+
+    def _search(self, query: str | list[str], only: SearchFilter | None) -> str:
+        if only is None:
+            return prompt("recorded_no_sessions").render()
         found = search_sessions(self.archive, query, only, owner=self.owner, max_tokens=MAX_TOKENS)
         if not found:
             return prompt("recorded_nothing").render()

@@ -1,8 +1,9 @@
 """Forgetting of sessions: selected by thread, project, time or words, and erased to the byte."""
 
+import json
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from thalweg.archive import Archive, ThreadKey, open_existing
 from thalweg.database.sqlite_files import has_component_tables
 from thalweg.engine.transcript import as_text
 from thalweg_recorder.forgotten import ForgottenNames
+from thalweg_recorder.hook import session_file
 from thalweg_recorder.place import recorder_place
 from thalweg_recorder.searching import SearchFilter
-from thalweg_recorder.sessions import OWNER, list_sessions
+from thalweg_recorder.sessions import OWNER, list_sessions, newest_session
 
 
 def plan_forgetting(
@@ -23,7 +25,7 @@ def plan_forgetting(
     words: str = "",
     owner: str = OWNER,
 ) -> list[str]:
-    """Return the threads of the sessions that match all conditions.
+    """Return the threads of the sessions that match all conditions, and of their parts.
 
     Args:
         archive: The archive of the sessions.
@@ -35,12 +37,15 @@ def plan_forgetting(
     Raises:
         ConfigError: See `SearchFilter.select`.
     """
-    return [
+    sessions = [*list_sessions(archive, owner)]
+    found = [
         thread
-        for thread, _ in only.select(list_sessions(archive, owner))
+        for thread, _ in only.select(sessions)
         if (not threads or thread in threads)
         and (not words or _holds(archive, ThreadKey(owner, thread), words.casefold()))
     ]
+    parts = tuple(f"{thread}." for thread in found)
+    return [thread for thread, _ in sessions if thread in found or thread.startswith(parts)]
 
 
 def _holds(archive: Archive, key: ThreadKey, words: str) -> bool:
@@ -52,6 +57,7 @@ def forget(
 ) -> int:
     """Delete threads with all their own data, and prevent another import of them.
 
+    Their summaries and events in the recorder's folder, with copies of logs, are deleted as well.
     The record of forgotten sessions is written first: after a crash in between, call it again. A
     SQLite file contains copies of deleted rows in its pages until it is rewritten.
 
@@ -63,9 +69,30 @@ def forget(
         StorageError: The archive cannot be written.
     """
     forgotten.add(threads)
+    ids: set[str] = set()
     for thread in threads:
-        archive.delete(ThreadKey(owner, thread))
+        key = ThreadKey(owner, thread)
+        session = newest_session(archive, key)
+        ids |= {session.id} if session and session.id else set()
+        archive.delete(key)
+    _delete_files(forgotten.folder, ids)
     return archive.prune()
+
+
+def _delete_files(folder: Path, ids: Collection[str]) -> None:
+    """Delete summaries and events of sessions, with copies of logs."""
+    for id_ in ids:
+        for file in (folder / "summaries").glob(f"{session_file(id_)}.*"):
+            file.unlink(missing_ok=True)
+    queue = folder / "queue"
+    for event in (*queue.glob("*.json"), *queue.glob("failed/*.json")):
+        try:
+            is_gone = json.loads(event.read_text("utf-8"))["session_id"] in ids
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # the worker drops it
+        if is_gone:
+            event.unlink(missing_ok=True)
+            shutil.rmtree(event.with_suffix(""), ignore_errors=True)
 
 
 def forget_owner(address: str, owner: str, *, dry_run: bool) -> list[str]:

@@ -1,7 +1,9 @@
 """Threads that a person had forgotten, so that an import does not bring them back."""
 
 import hashlib
+import os
 from collections.abc import Iterable
+from itertools import accumulate
 from pathlib import Path
 
 from thalweg.database.private_files import make_private_file, make_private_folder
@@ -17,10 +19,15 @@ class ForgottenNames:
     """
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self._place = folder / FILE
 
     def __contains__(self, thread: object) -> bool:
-        return isinstance(thread, str) and _digest(thread) in self._digests()
+        """Return whether a thread was forgotten, or the session of which it is a part."""
+        if not isinstance(thread, str):
+            return False
+        names = accumulate(thread.split("."), "{}.{}".format)
+        return not self._digests().isdisjoint(map(_digest, names))
 
     def add(self, threads: Iterable[str]) -> None:
         """Add threads, durably before it returns.
@@ -32,6 +39,8 @@ class ForgottenNames:
         make_private_file(self._place)
         with self._place.open("a", encoding="ascii") as file:
             file.writelines(f"{_digest(thread)}\n" for thread in threads)
+            file.flush()
+            os.fsync(file.fileno())
 
     def _digests(self) -> set[str]:
         try:

@@ -7,6 +7,7 @@ in them.
 """
 
 import hashlib
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from thalweg.archive import (
 from thalweg.archive.threads.journal import ThreadBranch, TurnRecord, append_page, read_page
 from thalweg.archive.threads.session import Retry
 from thalweg.database.base import encode
-from thalweg.engine.entries import Media, Message, Part, message_to_json
+from thalweg.engine.entries import Message, Part, message_to_json
 from thalweg.engine.pricing.cost import summed
 from thalweg.engine.window.reading import Reader
 from thalweg.errors import ConflictError, RecordingError
@@ -51,27 +52,45 @@ DIGEST_BYTES = 12
 
 
 def without_secrets(message: Message) -> Message:
-    """Redact every text of a message; media is unchanged.
+    """Redact every text of a message; the content of media is unchanged.
 
     Example:
         >>> from thalweg.engine.entries import Text
         >>> without_secrets(Message("user", (Text("use ghp_" + "a1B2" * 9),))).text
         'use [redacted: GitHub token]'
     """
-    texts = [message.extra, *chain.from_iterable(_texts(one).values() for one in message.parts)]
-    if redact(whole := "\n".join(texts)) == whole:
-        return message
-    parts = [
-        replace(one, **{name: redact(text) for name, text in _texts(one).items()})  # type: ignore[arg-type]  # its own
-        for one in message.parts
-    ]
-    return replace(message, parts=tuple(parts), extra=redact(message.extra))
+    parts = tuple(map(_without_secrets, message.parts))
+    return replace(message, parts=parts, extra=redact_json(message.extra))
 
 
-def _texts(part: Part) -> dict[str, str]:
-    """Return the texts of a part, by the names of their fields."""
-    names = () if isinstance(part, Media) else ("text", "arguments", "json", "extra")
-    return {name: getattr(part, name) for name in names if hasattr(part, name)}
+def _without_secrets(part: Part) -> Part:
+    texts = {name: redact(getattr(part, name)) for name in ("text", "url") if hasattr(part, name)}
+    bodies = (name for name in ("arguments", "json", "extra") if hasattr(part, name))
+    texts |= {name: redact_json(getattr(part, name)) for name in bodies}
+    return replace(part, **texts)  # type: ignore[arg-type]  # its own
+
+
+def redact_json(text: str) -> str:
+    r"""Redact a JSON text and the strings in it, in which quotation marks are escaped.
+
+    Example:
+        >>> redact_json('{"command": "export API_KEY=\\"abcd1234efgh5678ijkl\\""}')
+        '{"command": "export API_KEY=\\"[redacted: key]\\""}'
+    """
+    try:
+        value = json.loads(text or "null")
+        safe = _redact_strings(value)
+    except (ValueError, RecursionError):
+        return redact(text)
+    return redact(text if safe == value else json.dumps(safe, ensure_ascii=False))
+
+
+def _redact_strings(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _redact_strings(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_redact_strings(one) for one in value]
+    return redact_json(value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,11 +265,12 @@ def import_recording(
         return Imported(source.path, thread, skipped="excluded")
     if project and is_opted_out(project):
         return Imported(source.path, thread, skipped="opted out")
-    if forgotten is not None and thread in forgotten:
-        return Imported(source.path, thread, skipped="forgotten")
     tries = Retry()
     while True:
         length = archive.length(key)
+        # After the length: a thread that is forgotten later has another one.
+        if forgotten is not None and thread in forgotten:
+            return Imported(source.path, thread, skipped="forgotten")
         if recording.resumed.at:
             before, path = newest_session(archive, key), Path(source.path)
             if before is None or before.resume != recording.resumed:

@@ -38,6 +38,8 @@ class SearchFilter:
 
     project: str = ""
     """A folder: sessions in it, or below it; a relative one is below the current folder."""
+    is_exact: bool = False
+    """Whether sessions below the folder are omitted."""
     agent: str = ""
     since: str = ""
     """ISO 8601: sessions that ended at this time or later."""
@@ -73,12 +75,14 @@ class SearchFilter:
             for thread, session in found
             if (not self.agent or session.agent == self.agent)
             and (not since or session.ended_at >= since)
-            and (not until or session.started_at <= f"{until}~")
+            and (not until or "" < session.started_at <= f"{until}~")
         ]
 
     def _in_project(self, sessions: list[tuple[str, _Origin]]) -> list[tuple[str, _Origin]]:
         for folder in (self.project, str(Path(self.project).expanduser().resolve())):
             found = [pair for pair in sessions if pair[1].is_in(folder)]
+            if self.is_exact:
+                found = [pair for pair in found if pair[1].project == folder]
             if found or not self.project:
                 return found
         newest = sorted(sessions, key=lambda pair: pair[1].ended_at, reverse=True)

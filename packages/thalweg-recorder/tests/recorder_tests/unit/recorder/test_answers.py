@@ -1,5 +1,7 @@
 """Answers to agents are bounded, marked as data and without secrets."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,7 +79,34 @@ def test_secrets_of_other_threads_are_redacted(answers: Answers) -> None:
 
 def test_an_agent_sees_its_project_first(answers: Answers) -> None:
     assert "own#0" not in answers.recall("heron")
-    assert "own#0" in Answers(answers.archive, project="/elsewhere").recall("heron has")
+    assert "own#0" in Answers(answers.archive).recall("heron has")
+
+
+def test_an_agent_in_a_folder_without_sessions_sees_those_of_the_one_above(
+    answers: Answers,
+) -> None:
+    """And no other project's, unless it asks for them."""
+    below = replace(answers, project="/src/shop/api/v1")
+    assert KEY.thread in below.recall("herons")
+    assert f"{KEY.thread}#2" in below.history(file="birds.py")
+    for project in ("/src/other", "/src/shopping", "/src"):
+        apart = replace(answers, project=project)
+        is_above = project == "/src"
+        assert ("no session" in apart.recall("herons").lower()) is not is_above
+        assert ("birds.py" in apart.history(file="birds.py")) is is_above
+        assert "own#0" in apart.recall("heron has", scope="all")
+
+
+def test_sessions_below_the_folder_above_are_of_other_projects(
+    answers: Answers, tmp_path: Path
+) -> None:
+    row = {**user(1, "herons of a client"), "cwd": "/src", "sessionId": "above"}
+    path = tmp_path / "above.jsonl"
+    path.write_text(json.dumps(row), "utf-8")
+    import_one(answers.archive, path)
+    found = replace(answers, project="/src/other").recall("herons")
+    assert "claude-code:above#0" in found
+    assert KEY.thread not in found
 
 
 def test_history_is_of_a_file(answers: Answers) -> None:

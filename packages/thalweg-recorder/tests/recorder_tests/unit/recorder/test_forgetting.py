@@ -1,16 +1,27 @@
 """Forgotten data is removed to the byte, and is not imported again."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from recorder_tests.unit.recorder.sessions import KEY, compacted, import_one, user, write
+from recorder_tests.unit.recorder.sessions import (
+    KEY,
+    SESSION,
+    compacted,
+    import_one,
+    user,
+    write,
+)
 from thalweg.archive import open_archive
+from thalweg.archive.threads.journal import append_page
 from thalweg.cli.app import run
 from thalweg.database.erasure import erase_file
-from thalweg_recorder import import_sessions
+from thalweg_recorder import import_sessions, importing
 from thalweg_recorder.forgetting import forget, forget_owner, plan_forgetting
 from thalweg_recorder.forgotten import ForgottenNames
+from thalweg_recorder.hook import session_file
 from thalweg_recorder.place import open_recorder
 from thalweg_recorder.searching import SearchFilter
 
@@ -34,6 +45,58 @@ def test_what_is_forgotten_leaves_no_byte_and_does_not_come_back(tmp_path: Path)
     assert b"Malta" not in kept
 
 
+def test_a_session_is_forgotten_while_it_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The import finds the thread gone, and does not begin it anew."""
+    forgotten = ForgottenNames(tmp_path / "home")
+    with open_archive(":memory:") as archive:
+        import_one(archive, write(tmp_path, [user(1, WORDS)]))
+
+        def append_late(*given: Any, **named: Any) -> None:  # noqa: ANN401 (of any function)
+            monkeypatch.undo()
+            forget(archive, [KEY.thread], forgotten)
+            append_page(*given, **named)
+
+        monkeypatch.setattr(importing, "append_page", append_late)
+        path = write(tmp_path, [user(1, WORDS), user(2, WORDS)])
+        (again,) = import_sessions(archive, [path], forgotten=forgotten)
+        assert (again.skipped, again.new) == ("forgotten", 0)
+        assert archive.threads("local") == []
+
+
+def test_a_session_is_forgotten_with_its_parts_and_files(tmp_path: Path) -> None:
+    """Its subagents and large results, its summary, and copies of its log that wait."""
+    forgotten = ForgottenNames(tmp_path / "home")
+    path = write(tmp_path, [user(1, f"Find {WORDS}")])
+    results = path.with_suffix("") / "tool-results"
+    results.mkdir(parents=True)
+    (results / "b1.txt").write_text(WORDS, "utf-8")
+    for name, session in (("1", SESSION), ("failed/2", SESSION), ("3", "other")):
+        event = forgotten.folder / "queue" / f"{name}.json"
+        event.with_suffix("").mkdir(parents=True)
+        (event.with_suffix("") / "log.json").write_text(f'["{WORDS}"]', "utf-8")
+        event.write_text(json.dumps({"session_id": session}), "utf-8")
+    (forgotten.folder / "queue" / "4.json").write_text("{", "utf-8")
+    (forgotten.folder / "summaries").mkdir()
+    for session in (SESSION, "other"):
+        for suffix in ("md", "due"):
+            (forgotten.folder / "summaries" / f"{session_file(session)}.{suffix}").touch()
+    with open_archive(":memory:") as archive:
+        assert sum(one.new for one in import_sessions(archive, [path])) == 2
+        found = plan_forgetting(archive, SearchFilter(), threads=[KEY.thread])
+        assert found == archive.threads("local")
+        assert len(found) == 2
+        forget(archive, found, forgotten)
+        left = {one.name for one in forgotten.folder.rglob("*") if one.is_file()}
+        other = session_file("other")
+        assert left == {"3.json", "log.json", "4.json", f"{other}.md", f"{other}.due", "forgotten"}
+        ForgottenNames(tmp_path / "elsewhere").add([KEY.thread])
+        again = import_sessions(archive, [path], forgotten=ForgottenNames(tmp_path / "elsewhere"))
+        assert {one.skipped for one in again} == {"forgotten"}
+        assert f"{KEY.thread}x" not in forgotten
+
+
 @pytest.mark.parametrize(
     ("chosen", "found"),
     [
@@ -50,6 +113,10 @@ def test_sessions_are_chosen_by_project_and_time(
         assert bool(plan_forgetting(archive, SearchFilter(**chosen))) is found  # type: ignore[arg-type]  # of any field
         assert plan_forgetting(archive, SearchFilter(), words="HERON of") == [KEY.thread]
         assert plan_forgetting(archive, SearchFilter(), words="crane") == []
+        row = {"role": "user", "content": "of an unknown time"}
+        (tmp_path / "chat.jsonl").write_text(json.dumps(row), "utf-8")
+        import_one(archive, tmp_path / "chat.jsonl")
+        assert plan_forgetting(archive, SearchFilter(until="2020-01-01")) == []
         assert plan_forgetting(archive, SearchFilter(), threads=["other"]) == []
 
 

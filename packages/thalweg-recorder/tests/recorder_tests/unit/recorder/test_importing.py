@@ -29,9 +29,11 @@ from recorder_tests.unit.recorder.sessions import (
 from thalweg.archive import Archive, open_archive
 from thalweg.archive.threads.journal import read_pages
 from thalweg.archive.threads.thread_history import history
+from thalweg.engine.entries import Media, Message, Opaque, ToolCall
 from thalweg.engine.pricing.usage import Usage
 from thalweg_recorder import import_sessions, importing, list_sessions
 from thalweg_recorder.forgotten import ForgottenNames
+from thalweg_recorder.importing import without_secrets
 from thalweg_recorder.recordings import Recording
 from thalweg_recorder.recordings.base import ResumePoint
 from thalweg_recorder.recordings.files import read_growing
@@ -253,3 +255,41 @@ def test_a_source_that_cannot_be_read_does_not_stop_the_others(
     assert [bool(one.error) for one in results] == [True, True, False]
     assert "no such file" in results[1].error
     assert results[2].new == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"content": 'password: "hunter2hunter2"'},
+        {"content": 'x = 1\nDB_PASSWORD="hunter2hunter2"'},
+        {"edits": [{"new": '{"password": "hunter2hunter2", "n": 1}'}]},
+        {"content": json.dumps({"body": '{"password": "hunter2hunter2"}'})},
+        {"password": "hunter2hunter2"},
+        {"command": f"curl -H 'x: {SECRET}' \\"},
+    ],
+)
+def test_secrets_inside_of_arguments_are_redacted(arguments: dict[str, object]) -> None:
+    """Of calls and of parts in an unknown form; they stay JSON."""
+    body = json.dumps(arguments)
+    message = Message("assistant", (ToolCall("c", "Write", body), Opaque("w", body)), extra=body)
+    safe = without_secrets(message)
+    written, opaque = safe.parts
+    assert isinstance(written, ToolCall)
+    assert isinstance(opaque, Opaque)
+    for stored in (written.arguments, opaque.json, safe.extra):
+        assert "hunter2" not in stored
+        assert SECRET not in stored
+        assert json.loads(stored).keys() == arguments.keys()
+
+
+def test_only_the_content_of_media_is_kept_as_it_is() -> None:
+    url = "https://ada:hunter2hunter2@example.org/a.png"
+    (media,) = without_secrets(Message("user", (Media("image/png", "aGk=", url),))).parts
+    assert isinstance(media, Media)
+    assert (media.data, "hunter2" in media.url) == ("aGk=", False)
+
+
+@pytest.mark.parametrize("body", ["", "{", "[" * 100_000, '{"a": 1.50,  "b": "\\ud800"}'])
+def test_arguments_without_secrets_are_kept_as_they_are(body: str) -> None:
+    message = Message("assistant", (ToolCall("c", "Write", body),), extra=body)
+    assert without_secrets(message) == message
