@@ -49,17 +49,19 @@ def test_a_session_is_forgotten_while_it_is_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The import finds the thread gone, and does not begin it anew."""
-    forgotten = ForgottenNames(tmp_path / "home")
+    forgotten, path = ForgottenNames(tmp_path / "home"), tmp_path / "chat.jsonl"
+    rows = [json.dumps({"role": "user", "content": f"{WORDS} {n}"}) for n in range(2)]
+    path.write_text(rows[0], "utf-8")
     with open_archive(":memory:") as archive:
-        import_one(archive, write(tmp_path, [user(1, WORDS)]))
+        thread = import_one(archive, path).thread
 
         def append_late(*given: Any, **named: Any) -> None:  # noqa: ANN401 (of any function)
             monkeypatch.undo()
-            forget(archive, [KEY.thread], forgotten)
+            forget(archive, [thread], forgotten)
             append_page(*given, **named)
 
         monkeypatch.setattr(importing, "append_page", append_late)
-        path = write(tmp_path, [user(1, WORDS), user(2, WORDS)])
+        path.write_text("\n".join(rows), "utf-8")
         (again,) = import_sessions(archive, [path], forgotten=forgotten)
         assert (again.skipped, again.new) == ("forgotten", 0)
         assert archive.threads("local") == []
