@@ -61,8 +61,7 @@ class Answers:
         """Find passages by a question, or read the content of a reference."""
         if handle:
             return self._read(handle, lines, chars, path)
-        only = SearchFilter() if scope == "all" else self._in_project()
-        return self._search([query, *other_words], only)
+        return self._search([query, *other_words], is_everywhere=scope == "all")
 
     def history(
         self,
@@ -72,10 +71,7 @@ class Answers:
         errors: bool = False,  # noqa: FBT001, FBT002 (a field of the tool's schema)
     ) -> str:
         """Find what happened to a file, with a command, or which errors occurred."""
-        only = self._in_project()
-        return self._search(
-            words, only and replace(only, file=file, command=command, errors=errors)
-        )
+        return self._search(words, file=file, command=command, errors=errors)
 
     def remember(self, statement: str) -> str:
         """Propose a fact: as the agent's sources are unknown, it waits for the user."""
@@ -140,9 +136,13 @@ class Answers:
         found = next((folder for folder in above if folder in projects), "")
         return SearchFilter(project=found, is_exact=True) if found else None
 
-    def _search(self, query: str | list[str], only: SearchFilter | None) -> str:
+    def _search(
+        self, query: str | list[str], *, is_everywhere: bool = False, **fields: str | bool
+    ) -> str:
+        only = SearchFilter() if is_everywhere else self._in_project()
         if only is None:
             return prompt("recorded_no_sessions").render()
+        only = replace(only, **fields)  # type: ignore[arg-type]  # its own
         found = search_sessions(self.archive, query, only, owner=self.owner, max_tokens=MAX_TOKENS)
         if not found:
             return prompt("recorded_nothing").render()

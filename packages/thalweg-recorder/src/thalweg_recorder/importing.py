@@ -8,9 +8,10 @@ in them.
 
 import hashlib
 import json
+import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from itertools import chain
@@ -27,7 +28,7 @@ from thalweg.archive import (
 from thalweg.archive.threads.journal import ThreadBranch, TurnRecord, append_page, read_page
 from thalweg.archive.threads.session import Retry
 from thalweg.database.base import encode
-from thalweg.engine.entries import Message, Part, message_to_json
+from thalweg.engine.entries import Message, message_to_json
 from thalweg.engine.pricing.cost import summed
 from thalweg.engine.window.reading import Reader
 from thalweg.errors import ConflictError, RecordingError
@@ -59,38 +60,38 @@ def without_secrets(message: Message) -> Message:
         >>> without_secrets(Message("user", (Text("use ghp_" + "a1B2" * 9),))).text
         'use [redacted: GitHub token]'
     """
-    parts = tuple(map(_without_secrets, message.parts))
-    return replace(message, parts=parts, extra=redact_json(message.extra))
+    parts = [
+        replace(
+            one,
+            **{name: redact_escaped(getattr(one, name)) for name in _TEXTS if hasattr(one, name)},
+        )
+        for one in message.parts
+    ]
+    return replace(message, parts=tuple(parts), extra=redact_escaped(message.extra))
 
 
-def _without_secrets(part: Part) -> Part:
-    texts = {name: redact(getattr(part, name)) for name in ("text", "url") if hasattr(part, name)}
-    bodies = (name for name in ("arguments", "json", "extra") if hasattr(part, name))
-    texts |= {name: redact_json(getattr(part, name)) for name in bodies}
-    return replace(part, **texts)  # type: ignore[arg-type]  # its own
+_TEXTS = ("text", "url", "arguments", "json", "extra")
+"""Fields of parts with text of the session."""
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
-def redact_json(text: str) -> str:
-    r"""Redact a JSON text and the strings in it, in which quotation marks are escaped.
+def redact_escaped(text: str) -> str:
+    r"""Redact a text and the JSON strings in it, in which quotation marks are escaped.
 
     Example:
-        >>> redact_json('{"command": "export API_KEY=\\"abcd1234efgh5678ijkl\\""}')
+        >>> redact_escaped('{"command": "export API_KEY=\\"abcd1234efgh5678ijkl\\""}')
         '{"command": "export API_KEY=\\"[redacted: key]\\""}'
     """
+    return redact(_STRING.sub(_redact_string, text) if "\\" in text else text)
+
+
+def _redact_string(found: re.Match[str]) -> str:
     try:
-        value = json.loads(text or "null")
-        safe = _redact_strings(value)
-    except (ValueError, RecursionError):
-        return redact(text)
-    return redact(text if safe == value else json.dumps(safe, ensure_ascii=False))
-
-
-def _redact_strings(value: object) -> object:
-    if isinstance(value, dict):
-        return {name: _redact_strings(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_redact_strings(one) for one in value]
-    return redact_json(value) if isinstance(value, str) else value
+        string = json.loads(found[0])
+    except ValueError:
+        return found[0]
+    safe = redact_escaped(string)
+    return found[0] if safe == string else json.dumps(safe, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,11 +303,7 @@ def _planned(
     ids = row_ids(messages)
     known = set(archive.positions(key, ids))
     if len(known) < length:
-        # Others may be of an earlier version, or messages that were not complete.
-        earlier = row_ids(messages, lambda one: one)
-        found = archive.positions(key, earlier)
-        ids = [old if old in found else row for row, old in zip(ids, earlier, strict=True)]
-        known.update(found)
+        # Others may be messages that were not complete.
         known.update(archive.positions(key, (row for m in messages for row in _partial_ids(m))))
     plan = plan_import(recording, source, ids, known, length, before)
     return None if plan.is_empty and plan.session == before else plan
@@ -371,9 +368,7 @@ def _without_metadata(message: Message) -> Message:
     return replace(message, extra="")
 
 
-def row_ids(
-    messages: Sequence[Message], content: Callable[[Message], Message] = _without_metadata
-) -> list[str]:
+def row_ids(messages: Sequence[Message]) -> list[str]:
     """Name each row of a source by its content: the same row has the same id in every import.
 
     The id depends on the content with its time and its id in the source; not on its line, its
@@ -389,7 +384,7 @@ def row_ids(
     seen: Counter[str] = Counter()
     ids: list[str] = []
     for message in messages:
-        row = _row_id(content(message))
+        row = _row_id(_without_metadata(message))
         seen[row] += 1
         ids.append(row if seen[row] == 1 else f"{row}~{seen[row]}")
     return ids

@@ -130,8 +130,6 @@ def list_origins(archive: Archive, owner: str = OWNER) -> Iterator[tuple[str, Se
             agent, started, ended, project = decode(state[len(_ORIGIN) :]).split("\n", 3)
             origin = {"agent": agent, "started_at": started, "ended_at": ended, "project": project}
             yield thread, SessionOrigin(**origin)
-        elif session := newest_session(archive, ThreadKey(owner, thread)):
-            yield thread, session
 
 
 def newest_session(archive: Archive, key: ThreadKey) -> RecordedSession | None:
