@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import PurePath
 from typing import Annotated
 from urllib.parse import quote, unquote
 
@@ -16,15 +15,14 @@ from pydantic import Field
 
 from thalweg.archive import Archive, Span, ThreadKey, recall
 from thalweg.archive.threads.journal import read_pages
-from thalweg.engine.tokens import exact_counter
-from thalweg.errors import FactRefusedError, MemoryOffError, RangeError
+from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, RangeError
 from thalweg.redaction.secrets import redact
 from thalweg_memory.facts.values import Trust
 from thalweg_memory.handle import Memory
 from thalweg_memory.prompts import prompt as memory_prompt
 from thalweg_recorder.prompts import prompt
-from thalweg_recorder.searching import SearchFilter, render_found, search_sessions
-from thalweg_recorder.sessions import OWNER, RecordedSession, list_origins, list_sessions
+from thalweg_recorder.searching import SearchFilter, cut_to, render_found, search_sessions
+from thalweg_recorder.sessions import OWNER, RecordedSession, list_sessions
 
 MAX_TOKENS = 3_000
 """Bound on the text of an answer; the mark around it adds about twenty."""
@@ -61,7 +59,8 @@ class Answers:
         """Find passages by a question, or read the content of a reference."""
         if handle:
             return self._read(handle, lines, chars, path)
-        return self._search([query, *other_words], is_everywhere=scope == "all")
+        project = "" if scope == "all" else self.project
+        return self._search([query, *other_words], SearchFilter(project=project, or_above=True))
 
     def history(
         self,
@@ -71,7 +70,8 @@ class Answers:
         errors: bool = False,  # noqa: FBT001, FBT002 (a field of the tool's schema)
     ) -> str:
         """Find what happened to a file, with a command, or which errors occurred."""
-        return self._search(words, file=file, command=command, errors=errors)
+        sought = SearchFilter(file=file, command=command, errors=errors)
+        return self._search(words, replace(sought, project=self.project, or_above=True))
 
     def remember(self, statement: str) -> str:
         """Propose a fact: as the agent's sources are unknown, it waits for the user."""
@@ -105,7 +105,7 @@ class Answers:
         if not sessions:
             return prompt("recorded_no_sessions").render()
         name, session = max(sessions, key=lambda pair: pair[1].ended_at)
-        return _as_data(_bounded("\n".join(self._report(name, session))))
+        return _as_data(cut_to(MAX_TOKENS, "\n".join(self._report(name, session))))
 
     def list_threads(self) -> str:
         """List the newest threads, the newest first: resource, time, title."""
@@ -123,30 +123,15 @@ class Answers:
         last = self.archive.length(ThreadKey(self.owner, thread)) - 1
         return self.recall(handle=f"{thread}#0-{max(0, last)}")
 
-    def _in_project(self) -> SearchFilter | None:
-        """Return a filter for the sessions in the agent's folder, or in the nearest one above.
-
-        `None` if none is recorded in any of them.
-        """
-        origins = [one for _, one in list_origins(self.archive, self.owner)]
-        if not self.project or any(one.is_in(self.project) for one in origins):
-            return SearchFilter(project=self.project)
-        projects = {one.project for one in origins}
-        above = map(str, PurePath(self.project).parents)
-        found = next((folder for folder in above if folder in projects), "")
-        return SearchFilter(project=found, is_exact=True) if found else None
-
-    def _search(
-        self, query: str | list[str], *, is_everywhere: bool = False, **fields: str | bool
-    ) -> str:
-        only = SearchFilter() if is_everywhere else self._in_project()
-        if only is None:
+    def _search(self, query: str | list[str], only: SearchFilter) -> str:
+        owner, tokens = self.owner, MAX_TOKENS
+        try:
+            found = search_sessions(self.archive, query, only, owner=owner, max_tokens=tokens)
+        except ConfigError:
             return prompt("recorded_no_sessions").render()
-        only = replace(only, **fields)  # type: ignore[arg-type]  # its own
-        found = search_sessions(self.archive, query, only, owner=self.owner, max_tokens=MAX_TOKENS)
         if not found:
             return prompt("recorded_nothing").render()
-        return _as_data(_bounded(redact(render_found(found))))
+        return _as_data(cut_to(MAX_TOKENS, redact(render_found(found))))
 
     def _read(
         self,
@@ -194,14 +179,6 @@ class Answers:
             before = f", {one['tokens_before']:,} tokens before" if "tokens_before" in one else ""
             held = f"; read back {thread}#{first}-{end - 1}" if end > first else ""
             yield f"- {one.get('at', 'at an unknown time')}{before}{held}"
-
-
-def _bounded(text: str) -> str:
-    """Cut a text to `MAX_TOKENS`."""
-    count = exact_counter()
-    while count(text) > MAX_TOKENS:
-        text = text[: max(1, len(text) * MAX_TOKENS // (count(text) + 1))]
-    return text
 
 
 def _as_data(text: str) -> str:

@@ -1,9 +1,8 @@
 """Forgetting of sessions: selected by thread, project, time or words, and erased to the byte."""
 
-import json
 import shutil
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from thalweg_recorder.forgotten import ForgottenNames
 from thalweg_recorder.hook import session_file
 from thalweg_recorder.place import recorder_place
 from thalweg_recorder.searching import SearchFilter
-from thalweg_recorder.sessions import OWNER, list_sessions, newest_session
+from thalweg_recorder.sessions import OWNER, list_sessions
 
 
 def plan_forgetting(
@@ -57,9 +56,10 @@ def forget(
 ) -> int:
     """Delete threads with all their own data, and prevent another import of them.
 
-    Their summaries and events in the recorder's folder, with copies of logs, are deleted as well.
-    The record of forgotten sessions is written first: after a crash in between, call it again. A
-    SQLite file contains copies of deleted rows in its pages until it is rewritten.
+    Their summaries, and logs that could not be read, are deleted from the recorder's folder as
+    well; its worker drops events of theirs that wait. The record of forgotten sessions is written
+    first: after a crash in between, call it again. A SQLite file contains copies of deleted rows
+    in its pages until it is rewritten.
 
     Returns:
         Bytes that were freed.
@@ -69,30 +69,14 @@ def forget(
         StorageError: The archive cannot be written.
     """
     forgotten.add(threads)
-    ids: set[str] = set()
     for thread in threads:
-        key = ThreadKey(owner, thread)
-        session = newest_session(archive, key)
-        ids |= {session.id} if session and session.id else set()
-        archive.delete(key)
-    _delete_files(forgotten.folder, ids)
-    return archive.prune()
-
-
-def _delete_files(folder: Path, ids: Collection[str]) -> None:
-    """Delete summaries and events of sessions, with copies of logs."""
-    for id_ in ids:
-        for file in (folder / "summaries").glob(f"{session_file(id_)}.*"):
+        archive.delete(ThreadKey(owner, thread))
+        name = session_file(thread.partition(":")[2])
+        failed = forgotten.folder / "queue" / "failed"
+        for file in (*forgotten.folder.glob(f"summaries/{name}.*"), failed / f"{name}.json"):
             file.unlink(missing_ok=True)
-    queue = folder / "queue"
-    for event in (*queue.glob("*.json"), *queue.glob("failed/*.json")):
-        try:
-            is_gone = json.loads(event.read_text("utf-8"))["session_id"] in ids
-        except (OSError, ValueError, KeyError, TypeError):
-            continue  # the worker drops it
-        if is_gone:
-            event.unlink(missing_ok=True)
-            shutil.rmtree(event.with_suffix(""), ignore_errors=True)
+        shutil.rmtree(failed / name, ignore_errors=True)
+    return archive.prune()
 
 
 def forget_owner(address: str, owner: str, *, dry_run: bool) -> list[str]:

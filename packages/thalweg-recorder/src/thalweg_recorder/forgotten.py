@@ -24,9 +24,7 @@ class ForgottenNames:
 
     def __contains__(self, thread: object) -> bool:
         """Return whether a thread was forgotten, or the session of which it is a part."""
-        if not isinstance(thread, str):
-            return False
-        names = accumulate(thread.split("."), "{}.{}".format)
+        names = accumulate(str(thread).split("."), "{}.{}".format)
         return not self._digests().isdisjoint(map(_digest, names))
 
     def add(self, threads: Iterable[str]) -> None:

@@ -62,6 +62,8 @@ def main(folder: str, given: str) -> str:
         return ""
     for path in paths:
         os.makedirs(path, mode=0o700, exist_ok=True)
+    if name in COMPACTING and os.path.exists(f"{place}.md"):
+        os.unlink(f"{place}.md")  # of a compaction that was cancelled
     if name in QUEUED:
         kept = ("hook_event_name", "session_id", "transcript_path")
         enqueue(paths[0], {key: event[key] for key in kept})

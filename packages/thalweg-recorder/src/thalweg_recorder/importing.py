@@ -122,11 +122,6 @@ class ImportPlan:
     compactions: tuple[tuple[int, RecordedCompaction], ...]
     """New ones, each with the position in the log that it came before."""
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no row and no compaction is new."""
-        return not self.rows and not self.compactions
-
 
 def import_sessions(
     archive: Archive,
@@ -285,13 +280,8 @@ def import_recording(
         except ConflictError as conflict:
             tries.spend(conflict)
         else:
-            return Imported(
-                source.path,
-                thread,
-                len(plan.rows),
-                len(plan.compactions),
-                left_out=recording.left_out,
-            )
+            new, compactions = len(plan.rows), len(plan.compactions)
+            return Imported(source.path, thread, new, compactions, left_out=recording.left_out)
 
 
 def _planned(
@@ -306,7 +296,8 @@ def _planned(
         # Others may be messages that were not complete.
         known.update(archive.positions(key, (row for m in messages for row in _partial_ids(m))))
     plan = plan_import(recording, source, ids, known, length, before)
-    return None if plan.is_empty and plan.session == before else plan
+    has_new = plan.rows or plan.compactions or plan.session != before
+    return plan if has_new else None
 
 
 def plan_import(

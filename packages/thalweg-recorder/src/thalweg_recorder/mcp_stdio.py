@@ -34,13 +34,11 @@ DESCRIPTIONS = {
 THREADS_URI = "thalweg://threads"
 THREAD_URI = "thalweg://thread/"
 """Followed by the name of a thread, percent-encoded."""
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = (
-    -32_700,
-    -32_600,
-    -32_601,
-    -32_602,
-    -32_603,
-)
+PARSE_ERROR = -32_700
+INVALID_REQUEST = -32_600
+METHOD_NOT_FOUND = -32_601
+INVALID_PARAMS = -32_602
+INTERNAL_ERROR = -32_603
 RESOURCE_NOT_FOUND = -32_002
 
 OpenAnswers = Callable[[], AbstractContextManager["Answers"]]

@@ -38,8 +38,8 @@ class SearchFilter:
 
     project: str = ""
     """A folder: sessions in it, or below it; a relative one is below the current folder."""
-    is_exact: bool = False
-    """Whether sessions below the folder are omitted."""
+    or_above: bool = False
+    """Whether sessions in folders above it are searched if there are none."""
     agent: str = ""
     since: str = ""
     """ISO 8601: sessions that ended at this time or later."""
@@ -81,8 +81,8 @@ class SearchFilter:
     def _in_project(self, sessions: list[tuple[str, _Origin]]) -> list[tuple[str, _Origin]]:
         for folder in (self.project, str(Path(self.project).expanduser().resolve())):
             found = [pair for pair in sessions if pair[1].is_in(folder)]
-            if self.is_exact:
-                found = [pair for pair in found if pair[1].project == folder]
+            if self.or_above and not found:
+                found = [pair for pair in sessions if pair[1].is_above(folder)]
             if found or not self.project:
                 return found
         newest = sorted(sessions, key=lambda pair: pair[1].ended_at, reverse=True)
@@ -166,6 +166,14 @@ def search_sessions(
         if last.exchange:
             found.append(replace(last, exchange=last.exchange[:-1]))
     return found
+
+
+def cut_to(most: int, text: str) -> str:
+    """Cut a text to a number of tokens."""
+    count = exact_counter()
+    while count(text) > most:
+        text = text[: max(1, len(text) * most // (count(text) + 1))]
+    return text
 
 
 _NO_SESSION = RecordedSession(agent="")

@@ -39,6 +39,10 @@ class SessionOrigin:
         """
         return not folder or _is_below(self.project, folder)
 
+    def is_above(self, folder: str) -> bool:
+        """Return whether the project is a folder or one that contains it."""
+        return bool(self.project) and _is_below(folder, self.project)
+
 
 @lru_cache(maxsize=1 << 12)
 def _is_below(path: str, folder: str) -> bool:
@@ -130,6 +134,8 @@ def list_origins(archive: Archive, owner: str = OWNER) -> Iterator[tuple[str, Se
             agent, started, ended, project = decode(state[len(_ORIGIN) :]).split("\n", 3)
             origin = {"agent": agent, "started_at": started, "ended_at": ended, "project": project}
             yield thread, SessionOrigin(**origin)
+        elif session := newest_session(archive, ThreadKey(owner, thread)):
+            yield thread, session
 
 
 def newest_session(archive: Archive, key: ThreadKey) -> RecordedSession | None:

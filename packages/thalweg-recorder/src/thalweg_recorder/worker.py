@@ -26,6 +26,7 @@ from thalweg_recorder.hook import CHUNK_BYTES, LOCK, session_file
 from thalweg_recorder.importing import Imported, import_copy, import_sessions
 from thalweg_recorder.place import open_recorder, write_private
 from thalweg_recorder.recordings.files import file_of
+from thalweg_recorder.searching import cut_to
 from thalweg_recorder.sessions import OWNER
 
 SUMMARY_TOKENS = 1_500
@@ -49,11 +50,8 @@ def summarize(archive: Archive, key: ThreadKey) -> str:
         text = render(record, handle=key.thread, budget=budget, count=count)
         spent = count(text)
         if spent <= SUMMARY_TOKENS or budget <= 1:
-            break
+            return cut_to(SUMMARY_TOKENS, text)  # the goal alone may be longer
         budget = max(1, budget * SUMMARY_TOKENS // (spent + 1))
-    while count(text) > SUMMARY_TOKENS:  # the goal alone is longer
-        text = text[: len(text) * SUMMARY_TOKENS // (count(text) + 1)]
-    return text
 
 
 def work(folder: Path) -> int:
@@ -139,6 +137,8 @@ def _handle(archive: Archive, folder: Path, place: Path) -> bool:
     except (ThalwegError, OSError) as error:
         _report(str(error))
         return False
+    except Exception as error:  # noqa: BLE001 (one event must not keep the others waiting)
+        return _set_aside(place, event, f"{log}: {type(error).__name__}: {error}")
     _drop(place)
     return True
 

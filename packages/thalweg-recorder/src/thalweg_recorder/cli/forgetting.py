@@ -14,6 +14,7 @@ from thalweg.cli.shared_options import Yes, single_command
 from thalweg.database.erasure import erase_file
 from thalweg.engine.transcript import printable
 from thalweg.errors import ConfigError
+from thalweg_recorder.cli.importing import work_off
 from thalweg_recorder.cli.options import Agent, Owner, Place, Project, Since, Until
 from thalweg_recorder.forgetting import forget as forget_threads
 from thalweg_recorder.forgetting import plan_forgetting
@@ -59,6 +60,7 @@ def forget(
         confirm(question, "to forget them", yes=yes, refusal_text=refused)
         freed = forget_threads(opened, found, ForgottenNames(user_folder()), owner=owner)
     print_lines([f"{len(found)} forgotten; {freed:,} bytes freed."])
+    work_off(user_folder())
     left = "" if "://" in address else erase_file(Path(address), sys.maxsize)
     if left:
         sys.stderr.write(f"thalweg: {left}\n")

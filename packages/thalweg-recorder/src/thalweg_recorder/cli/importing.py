@@ -60,7 +60,7 @@ def import_sessions(
     if paths:
         found = find_recordings(paths)
     else:
-        _work_off(folder)
+        work_off(folder)
         found = coding_sessions(machine, subagents=True, profiles=installed_folders(folder))
     if not found:
         sys.stderr.write(f"There are no sessions of coding agents in {machine.home}.\n")
@@ -86,7 +86,7 @@ def import_sessions(
         raise typer.Exit(2)
 
 
-def _work_off(folder: Path) -> None:
+def work_off(folder: Path) -> None:
     """Import what hooks enqueued, failed events included."""
     if os.name != "posix":
         return

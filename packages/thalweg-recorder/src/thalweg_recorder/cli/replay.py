@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from thalweg.cli.home import home_folder
 from thalweg.cli.printing import fold, print_json, print_lines, print_note
 from thalweg.cli.progress import progress_bar
-from thalweg.cli.shared_options import bounded, single_command
+from thalweg.cli.shared_options import AsJson, bounded, single_command
 from thalweg.cli.values import parse_names
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.pricing.tariff import Tariff
@@ -23,7 +23,7 @@ from thalweg.errors import ConfigError
 from thalweg_recorder.cli.replay_table import as_lines
 from thalweg_recorder.pages import check_place
 from thalweg_recorder.recordings.agents import Machine
-from thalweg_recorder.recordings.files import find_recordings
+from thalweg_recorder.recordings.files import file_of, find_recordings
 from thalweg_recorder.recordings.sessions import coding_sessions
 from thalweg_recorder.replay.fleet import USUAL_WINDOW, FleetOutcome, ReplayOrder, replay_all
 from thalweg_recorder.replay.policies import FIXED, POLICIES, parse_policy
@@ -84,9 +84,7 @@ def replay(
             callback=bounded,
         ),
     ] = 5,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object with every figure.")
-    ] = False,
+    as_json: AsJson = False,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a report for a browser.")
     ] = None,
@@ -105,8 +103,9 @@ def replay(
     order = _order(paths, window, policy, tariffs_named(prices), newest)
     html = html or (Path(REPORT_NAME) if show else None)
     if html is not None:
-        check_place(html, order.paths)
-    outcome = _run(order)
+        check_place(html, map(file_of, order.paths))
+    with progress_bar("replaying", len(order.paths)) as advance:
+        outcome = replay_all(order, on_done=lambda path: advance(path.name))
     for failure in outcome.failures:
         sys.stderr.write(f"thalweg: {failure}\n")
     if not outcome.runs:
@@ -170,11 +169,6 @@ def _without_path(newest: int) -> list[Path]:
     print_note(f"No PATH: sessions of coding agents in {home}: {len(sessions)}; replaying {which}:")
     sys.stderr.writelines(f"  {path}\n" for path in chosen)
     return chosen
-
-
-def _run(order: ReplayOrder) -> FleetOutcome:
-    with progress_bar("replaying", len(order.paths)) as advance:
-        return replay_all(order, on_done=lambda path: advance(path.name))
 
 
 def named_with_prices(runs: Sequence[ReplayRun]) -> list[ReplayRun]:

@@ -1,12 +1,12 @@
 """The output file of a page: checked before the work begins, written atomically."""
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 
 from thalweg.errors import ConfigError
+from thalweg_recorder.place import write_private
 
 
 def check_place(
@@ -41,7 +41,7 @@ def write_page(page: str, path: Path) -> None:
         ConfigError: The file cannot be written.
     """
     with _as_config_error(path):
-        _replace(path.resolve(), page.encode())
+        write_private(path.resolve(), page)
 
 
 @contextmanager
@@ -52,12 +52,3 @@ def _as_config_error(path: Path) -> Iterator[None]:
         what, fix = f"--html {path}", "name a file that can be written"
         problem = f"the report cannot be written: {(error.strerror or str(error)).lower()}"
         raise ConfigError(what, problem, fix) from error
-
-
-def _replace(path: Path, content: bytes) -> None:
-    unfinished = path.with_name(f".thalweg-report.{os.getpid()}")
-    try:
-        unfinished.write_bytes(content)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 """The sessions that coding agents store on a machine."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -30,7 +31,8 @@ def coding_sessions(
         be listed: reading one states why.
     """
     found = dict(_found(machine, profiles or {}, subagents=subagents))
-    return sorted(found, key=lambda path: (-found[path], path))
+    files = {os.path.realpath(path): path for path in found}  # a folder may be linked to another
+    return sorted(files.values(), key=lambda path: (-found[path], path))
 
 
 def _found(

@@ -27,8 +27,8 @@ def iso_time(value: object) -> str:
 
 
 def _from_number(number: float) -> str:
-    seconds = number / 1000 if number >= _MILLISECONDS_FROM else number
     try:
+        seconds = number / 1000 if number >= _MILLISECONDS_FROM else number
         return datetime.fromtimestamp(seconds, UTC).isoformat() if seconds > 0 else ""
     except (ValueError, OverflowError, OSError):
         return ""

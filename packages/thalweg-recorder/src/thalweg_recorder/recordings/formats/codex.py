@@ -88,7 +88,8 @@ class _CodexSession(SessionRows):
                 self.compacted(line, as_str(payload.get("message")), at)
             case "turn_context":
                 self.skipped["turn_context"] += 1
-                self.info = replace(self.info, model=as_str(payload.get("model")))
+                model = as_str(payload.get("model")) or self.info.model
+                self.info = replace(self.info, model=model)
             case "session_meta":
                 self._take_header(line, row, payload)
             case "event_msg" if payload.get("type") == "token_count":

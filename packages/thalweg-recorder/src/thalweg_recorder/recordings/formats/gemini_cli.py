@@ -4,7 +4,7 @@ One message holds the model's thoughts, text, tool calls and, with each call, it
 `$set` replaces the messages: at a start, a resume and a compression, which gives them new ids.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,7 +65,8 @@ def read(source: RecordedFile) -> Recording:
     session = _Chat.of(source)
     for line, row in _rows(source):
         session.take(line, row)
-    session.items = [item for key in session.order for item in session.items_of(key)]
+    known = session.results()
+    session.items = [item for key in session.order for item in session.items_of(key, known)]
     session.info = _session(source)
     return session.recording(NAME, GeminiReader().read, why={"info": "notices of the program"})
 
@@ -91,16 +92,16 @@ class _Chat(SessionRows):
 
     def _put(self, line: int, row: JsonObject) -> None:
         key = as_str(row.get("id")) or f"line {line}"
-        if key not in self.known:
-            self.order.append(key)
-            self.known[key] = line, row
-            return
-        first, before = self.known[key]
-        merged = {**before, **{name: value for name, value in row.items() if value}}
-        if all(text in "\n".join(_texts(merged)) for text in _texts(before)):
-            self.known[key] = first, {**merged, "timestamp": before.get("timestamp")}
-        else:  # it was replaced, not continued
-            self._put(line, {**row, "id": f"{key}~"})
+        while key in self.known:
+            first, before = self.known[key]
+            merged = {**before, **{name: value for name, value in row.items() if value}}
+            if all(text in "\n".join(_texts(merged)) for text in _texts(before)):
+                self.known[key] = first, {**merged, "timestamp": before.get("timestamp")}
+                return
+            key = f"{key}~"  # it was replaced, not continued
+            row = {**row, "id": key}
+        self.order.append(key)
+        self.known[key] = line, row
 
     def _take_snapshot(self, line: int, snapshot: Sequence[Any]) -> None:
         """Add the messages of a snapshot that are new, whatever their ids are now."""
@@ -123,19 +124,18 @@ class _Chat(SessionRows):
         for one in added:
             self._put(line, one)
 
-    def items_of(self, key: object) -> list[Any]:
+    def items_of(self, key: object, known: Container[str]) -> list[Any]:
         """Return the items of a message; of a result that its call's message has, too, none."""
         if not isinstance(key, str):
             return [key]
         line, row = self.known[key]
         if row["type"] == "user":
-            known = self._results
             parts = [part for part in _parts(row.get("content")) if to_json(part) not in known]
             return list(_items(line, {**row, "content": parts})) if parts else []
         return list(_items(line, row))
 
-    @property
-    def _results(self) -> set[str]:
+    def results(self) -> set[str]:
+        """Return the results that messages with their calls have, as JSON."""
         rows = (row for _, row in self.known.values() if row["type"] == "gemini")
         calls = (call for row in rows for call in as_objects(row.get("toolCalls")))
         return {to_json(part) for call in calls for part in _results(call)}

@@ -51,7 +51,7 @@ def read(source: RecordedFile) -> Recording:
 
 
 def _message(value: object) -> Message | None:
-    if not isinstance(value, dict) or value.get("role") not in _ROLES:
+    if not isinstance(value, dict) or as_str(value.get("role")) not in _ROLES:
         return None
     try:
         return message_from_json(json.dumps(value))

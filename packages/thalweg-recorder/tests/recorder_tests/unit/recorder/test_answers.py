@@ -97,9 +97,10 @@ def test_an_agent_in_a_folder_without_sessions_sees_those_of_the_one_above(
         assert "own#0" in apart.recall("heron has", scope="all")
 
 
-def test_sessions_below_the_folder_above_are_of_other_projects(
+def test_sessions_next_to_the_folder_are_of_other_projects(
     answers: Answers, tmp_path: Path
 ) -> None:
+    """Those of the folder above are searched, as the folder has none of its own."""
     row = {**user(1, "herons of a client"), "cwd": "/src", "sessionId": "above"}
     path = tmp_path / "above.jsonl"
     path.write_text(json.dumps(row), "utf-8")

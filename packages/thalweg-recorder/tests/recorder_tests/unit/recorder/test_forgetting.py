@@ -24,6 +24,7 @@ from thalweg_recorder.forgotten import ForgottenNames
 from thalweg_recorder.hook import session_file
 from thalweg_recorder.place import open_recorder
 from thalweg_recorder.searching import SearchFilter
+from thalweg_recorder.worker import work
 
 WORDS = "the heron of Malta"
 
@@ -67,36 +68,62 @@ def test_a_session_is_forgotten_while_it_is_imported(
         assert archive.threads("local") == []
 
 
-def test_a_session_is_forgotten_with_its_parts_and_files(tmp_path: Path) -> None:
-    """Its subagents and large results, its summary, and copies of its log that wait."""
-    forgotten = ForgottenNames(tmp_path / "home")
+def test_a_session_is_forgotten_with_its_parts_and_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its subagents and large results, its summary, and copies of its log."""
+    home, name, other = tmp_path / "home", session_file(SESSION), session_file("other")
+    monkeypatch.setenv("THALWEG_HOME", str(home))
     path = write(tmp_path, [user(1, f"Find {WORDS}")])
     results = path.with_suffix("") / "tool-results"
     results.mkdir(parents=True)
     (results / "b1.txt").write_text(WORDS, "utf-8")
-    for name, session in (("1", SESSION), ("failed/2", SESSION), ("3", "other")):
-        event = forgotten.folder / "queue" / f"{name}.json"
-        event.with_suffix("").mkdir(parents=True)
-        (event.with_suffix("") / "log.json").write_text(f'["{WORDS}"]', "utf-8")
-        event.write_text(json.dumps({"session_id": session}), "utf-8")
-    (forgotten.folder / "queue" / "4.json").write_text("{", "utf-8")
-    (forgotten.folder / "summaries").mkdir()
-    for session in (SESSION, "other"):
-        for suffix in ("md", "due"):
-            (forgotten.folder / "summaries" / f"{session_file(session)}.{suffix}").touch()
-    with open_archive(":memory:") as archive:
+    for event in (f"failed/{name}", f"failed/{other}", "2"):
+        copy = home / "queue" / event / path.name
+        copy.parent.mkdir(parents=True)
+        copy.write_text(WORDS if event != "2" else path.read_text("utf-8"), "utf-8")
+        source = {"session_id": SESSION, "transcript_path": str(path), "hook_event_name": "Stop"}
+        (home / "queue" / f"{event}.json").write_text(json.dumps(source), "utf-8")
+    (home / "summaries").mkdir()
+    for suffix in ("md", "due"):
+        for session in (name, other):
+            (home / "summaries" / f"{session}.{suffix}").touch()
+    with open_recorder() as archive:
         assert sum(one.new for one in import_sessions(archive, [path])) == 2
         found = plan_forgetting(archive, SearchFilter(), threads=[KEY.thread])
         assert found == archive.threads("local")
         assert len(found) == 2
-        forget(archive, found, forgotten)
-        left = {one.name for one in forgotten.folder.rglob("*") if one.is_file()}
-        other = session_file("other")
-        assert left == {"3.json", "log.json", "4.json", f"{other}.md", f"{other}.due", "forgotten"}
-        ForgottenNames(tmp_path / "elsewhere").add([KEY.thread])
-        again = import_sessions(archive, [path], forgotten=ForgottenNames(tmp_path / "elsewhere"))
+        forget(archive, found, ForgottenNames(home))
+    assert {one.stem for one in home.glob("queue/failed/*")} == {other}
+    assert {one.stem for one in home.glob("summaries/*")} == {other}
+    work(home)
+    assert {one.name for one in home.glob("queue/*")} == {"failed"}
+    with open_recorder() as archive:
+        assert archive.threads("local") == []
+        forgotten = ForgottenNames(tmp_path / "elsewhere")
+        forgotten.add([KEY.thread])
+        again = import_sessions(archive, [path], forgotten=forgotten)
         assert {one.skipped for one in again} == {"forgotten"}
         assert f"{KEY.thread}x" not in forgotten
+
+
+def test_the_command_forgets_what_waits_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("THALWEG_HOME", str(home))
+    path = write(tmp_path, [user(1, f"Find {WORDS}")])
+    with open_recorder() as archive:
+        import_one(archive, path)
+    (home / "queue" / "1").mkdir(parents=True)
+    (home / "queue" / "1" / path.name).write_text(path.read_text("utf-8"), "utf-8")
+    event = {"session_id": SESSION, "transcript_path": str(path), "hook_event_name": "Stop"}
+    (home / "queue" / "1.json").write_text(json.dumps(event), "utf-8")
+
+    with pytest.raises(SystemExit, match="0"):
+        run(["record", "forget", KEY.thread, "--yes"])
+    assert "1 forgotten" in capsys.readouterr().out
+    assert not [*home.glob("queue/*")]
 
 
 @pytest.mark.parametrize(

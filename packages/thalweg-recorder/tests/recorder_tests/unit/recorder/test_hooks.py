@@ -24,7 +24,7 @@ from recorder_tests.unit.recorder.sessions import (
 )
 from thalweg.archive import open_existing
 from thalweg.engine.tokens import exact_counter
-from thalweg_recorder import hook, open_recorder
+from thalweg_recorder import hook, open_recorder, worker
 from thalweg_recorder.worker import SUMMARY_TOKENS, failed, requeue, summarize, waiting, work
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="hooks of POSIX")
@@ -190,3 +190,34 @@ def test_an_event_of_a_log_that_is_gone_is_reported_and_dropped(
     assert work(tmp_path) == 1
     assert "is gone" in capsys.readouterr().err
     assert not failed(tmp_path)
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_an_event_that_fails_for_an_unknown_reason_keeps_no_other_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, path = tmp_path / "home", write(tmp_path, numbered([1]))
+
+    def fail(*_: object) -> str:
+        raise RecursionError
+
+    monkeypatch.setattr(worker, "summarize", fail)
+    hook.main(str(home), event("PreCompact", path))
+    hook.main(str(home), event("Stop", write(tmp_path, numbered([1, 2]))))
+    assert work(home) == 2
+    (place,) = failed(home)
+    assert "RecursionError" in json.loads(place.read_text())["error"]
+    assert "RecursionError" in capsys.readouterr().err
+    with open_existing(home / "thalweg.db") as archive:
+        assert len(logged(archive)) == 2
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_the_summary_of_a_compaction_that_was_cancelled_is_not_injected(tmp_path: Path) -> None:
+    home, path = tmp_path / "home", write(tmp_path, numbered([1]))
+    hook.main(str(home), event("PreCompact", path))
+    work(home)
+    hook.main(str(home), event("PreCompact", path))
+    assert hook.main(str(home), event("SessionStart", path, source="compact")) == ""
+    work(home)
+    assert "request 1" in hook.main(str(home), event("UserPromptSubmit", path))

@@ -3,9 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from recorder_tests.unit.lab.recordings.log_files import codes, read_document, read_lines, said
 from thalweg.engine.entries import Thinking
 from thalweg.engine.pricing.usage import Usage
+from thalweg_recorder.recordings.formats import gemini_cli
 
 SESSION = {"sessionId": "s", "projectHash": "h", "startTime": "2026-01-01T00:00:00Z"}
 USER = {"id": "m1", "timestamp": "2026-01-01T00:00:00Z", "type": "user", "content": "hi"}
@@ -96,3 +99,27 @@ def test_a_message_that_is_replaced_is_kept_and_one_that_grows_is_one(tmp_path: 
     ]
     recording = read_lines(tmp_path, [head, *rows])
     assert said(recording) == [("user", "Count one"), ("user", "Stop")]
+
+
+def test_results_are_serialized_once_however_many_messages_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = []
+    for turns in (5, 10):
+        made: list[object] = []
+        monkeypatch.setattr(gemini_cli, "to_json", lambda one, made=made: made.append(one) or "")
+        messages = [
+            row
+            for n in range(turns)
+            for row in ({**USER, "id": f"u{n}"}, {**_turn("ok", _call("c", "a")), "id": f"m{n}"})
+        ]
+        read_document(tmp_path, {**SESSION, "messages": messages})
+        counts.append(len(made))
+    assert counts[1] == 2 * counts[0]
+
+
+def test_a_message_that_is_replaced_many_times_is_read(tmp_path: Path) -> None:
+    rows = [{**USER, "content": f"text {n}."} for n in range(1_500)]
+    recording = read_lines(tmp_path, [SESSION, *rows])
+    assert len(recording.messages) == len(rows)
+    assert recording.messages[-1].text == "text 1499."

@@ -96,3 +96,11 @@ def test_a_variable_names_the_database_of_opencode(tmp_path: Path, place: str) -
     value = str(named) if place.startswith("/") else place
     assert coding_sessions(Machine(tmp_path, {})) == []
     assert coding_sessions(Machine(tmp_path, {"OPENCODE_DB": value})) == [named]
+
+
+def test_a_session_in_a_linked_folder_is_one(tmp_path: Path) -> None:
+    _write(tmp_path, ".config/claude/projects/-w/a.jsonl", 1_000)
+    (tmp_path / ".claude").symlink_to(tmp_path / ".config/claude")
+    machine = Machine(tmp_path, {"CLAUDE_CONFIG_DIR": str(tmp_path / ".config/claude")})
+    profiles = {"claude-code": [tmp_path / ".claude", tmp_path / ".config/claude"]}
+    assert len(coding_sessions(machine, profiles=profiles)) == 1

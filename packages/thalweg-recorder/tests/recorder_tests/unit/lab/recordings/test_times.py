@@ -19,6 +19,7 @@ from thalweg_recorder.recordings.times import iso_time
         (True, ""),
         (-1, ""),
         (1e300, ""),
+        (10**400, ""),
         (float("nan"), ""),
         ([], ""),
     ],
