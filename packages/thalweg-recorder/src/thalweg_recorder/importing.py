@@ -28,7 +28,7 @@ from thalweg.archive import (
 from thalweg.archive.threads.journal import ThreadBranch, TurnRecord, append_page, read_page
 from thalweg.archive.threads.session import Retry
 from thalweg.database.base import encode
-from thalweg.engine.entries import Message, message_to_json
+from thalweg.engine.entries import Message, Part, message_to_json
 from thalweg.engine.pricing.cost import summed
 from thalweg.engine.window.reading import Reader
 from thalweg.errors import ConflictError, RecordingError
@@ -60,14 +60,13 @@ def without_secrets(message: Message) -> Message:
         >>> without_secrets(Message("user", (Text("use ghp_" + "a1B2" * 9),))).text
         'use [redacted: GitHub token]'
     """
-    parts = [
-        replace(
-            one,
-            **{name: redact_escaped(getattr(one, name)) for name in _TEXTS if hasattr(one, name)},
-        )
-        for one in message.parts
-    ]
-    return replace(message, parts=tuple(parts), extra=redact_escaped(message.extra))
+    parts = tuple(map(_redacted, message.parts))
+    return replace(message, parts=parts, extra=redact_escaped(message.extra))
+
+
+def _redacted(part: Part) -> Part:
+    texts = {name: redact_escaped(getattr(part, name)) for name in _TEXTS if hasattr(part, name)}
+    return replace(part, **texts)  # type: ignore[arg-type]  # its own
 
 
 _TEXTS = ("text", "url", "arguments", "json", "extra")

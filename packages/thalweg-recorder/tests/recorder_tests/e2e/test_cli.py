@@ -390,6 +390,7 @@ ERRORS: list[tuple[list[str], str]] = [
     (["ok.jsonl", "--html", "missing/r.html"], "--html missing/r.html: the report cannot"),
     (["ok.jsonl", "--html", "nothing"], "--html nothing: the report cannot be written: it is"),
     (["ok.jsonl", "--html", "ok.jsonl"], "it is one of the recordings"),
+    (["two.json", "--html", "two.json"], "two.json: the report cannot be written: it is one of"),
     (["ok.jsonl", "--html", os.devnull], "the report cannot be written"),
     (
         ["rules.jsonl", "--window", "4000", "--policy", "thalweg"],
@@ -404,6 +405,7 @@ def ends(tmp_path_factory: pytest.TempPathFactory) -> list[subprocess.CompletedP
     folder = tmp_path_factory.mktemp("errors")
     write(folder / "ok.jsonl")
     write(folder / "rules.jsonl", [{"role": "system", "content": "rule " * 5_000}, *chat()])
+    (folder / "two.json").write_text(json.dumps([{"messages": chat()}] * 2), "utf-8")
     (folder / "empty.jsonl").touch()
     (folder / "binary.jsonl").write_bytes(bytes(range(256)) * 8)
     (folder / "nothing").mkdir()

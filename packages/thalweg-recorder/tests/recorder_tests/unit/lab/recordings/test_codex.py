@@ -105,6 +105,7 @@ def test_a_fork_repeats_the_answers_of_its_parent(tmp_path: Path) -> None:
         _counted(100, model_context_window=258_400),
         _user("more"),
         _row("turn_context", model="gpt-5-mini"),
+        _row("turn_context", cwd="/elsewhere"),
         _model("b"),
         _counted(200),
     ]

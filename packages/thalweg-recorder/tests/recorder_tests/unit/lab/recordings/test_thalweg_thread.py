@@ -50,7 +50,7 @@ def test_the_format_is_known_by_its_head(tmp_path: Path) -> None:
 
 def test_odd_and_broken_lines_stay_in_the_thread(tmp_path: Path) -> None:
     """Noted, and of the harness."""
-    odd = ['{"role":"user","parts":[{"kind":"gesture"}]}', '{"role":"boss","parts":[]}', "[1]"]
+    odd = ['{"role":"user","parts":[{"kind":"gesture"}]}', '{"role":["user"],"parts":[]}', "[1]"]
     good = [message_to_json(HI)] * 3
     recording = read_lines(tmp_path, [HEAD, *good, *odd, '{"role":"us'])
 
