@@ -1,11 +1,11 @@
-"""Check a change while it is made, in about a minute: lint, types, layers, marks, related tests.
+"""Check a change while it is made: lint, types, layers, marks, related tests.
 
 `uv run python -m scripts.check` compares the working tree with `main`; `--since REF` with another
 commit. Related are the doctests of a changed module and the tests that import it, also through
 other modules, in all packages: nearest first, those of its own package before others, until
 `ENOUGH_S` have passed; the last line has how many were skipped. Tests outside `QUICK` are related
 only if they import a changed module themselves; slow tests and those that need PostgreSQL are
-skipped. `.ci/run` runs all of them.
+skipped. Files other than Python have none. `.ci/run` runs all of them.
 """
 
 import argparse

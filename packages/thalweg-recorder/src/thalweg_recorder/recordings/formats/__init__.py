@@ -1,5 +1,5 @@
 """Parsers of recorded threads, one file per format.
 
 Each has a `FORMAT` with `detect` and `read`; `FORMATS` in `thalweg_recorder/recordings/files.py`
-lists them. `read` ends in `SessionRows.recording`; begin with `openai_chat_log.py`.
+lists them. `read` ends in `SessionRows.recording`; begin with `droid.py`.
 """
