@@ -11,9 +11,7 @@ import json
 import logging
 import posixpath
 import shlex
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
@@ -25,7 +23,6 @@ from langgraph.config import get_config
 from langgraph.store.base import (
     BaseStore,
     GetOp,
-    Item,
     ListNamespacesOp,
     Op,
     PutOp,
@@ -50,7 +47,7 @@ from thalweg_agent.backends.calls.operations import (
 from thalweg_agent.backends.local_shell import LocalShellBackend
 from thalweg_agent.backends.protocol import ExecuteResponse, SandboxBackendProtocol, timeout_of
 from thalweg_server.app.configured import MakeSandbox, OpenShell, import_named
-from thalweg_server.app.registry import Document, Documents
+from thalweg_server.app.registry import Document, Documents, now_ms
 from thalweg_server.settings.sections import McpServer, ToolSettings
 from thalweg_server.uploads.base import Places, ThreadBackend
 from thalweg_server.uploads.disk import DiskFiles
@@ -272,7 +269,9 @@ PATIENCE_S = 30.0
 PING_S = 15.0
 """How often it is seen whether a server still answers."""
 AGAIN_S = 60.0
-"""How long a server that could not be reached is let be."""
+"""Seconds until a server that could not be reached, or disconnected, is tried again."""
+_CLOSE_S = 5.0
+"""Seconds that the end of a connection may take; a process has two of them to end itself."""
 _log = logging.getLogger("thalweg.server.app")
 
 
@@ -308,120 +307,88 @@ def _as_tool(found: object, settings: ToolSettings) -> BaseTool:
 
 
 class McpTools:
-    """The tools of MCP servers: each is connected to once, when an agent is first built.
+    """The tools of MCP servers, each of which has a connection and a task of its own.
 
     If a server cannot be reached, or disconnects, its tools are missing and the run continues; the
     connection is retried.
     """
 
     def __init__(self) -> None:
-        self._servers: dict[str, tuple[McpServer, _ToolConnection]] = {}
-        self._lock = asyncio.Lock()
-        self._tried_at = 0.0
-
-    def is_due(self, servers: Mapping[str, McpServer]) -> bool:
-        """Return whether missing tools of a server may be available by now."""
-        if time.monotonic() - self._tried_at < AGAIN_S:
-            return False
-        there = {name for name, (_, one) in self._servers.items() if not one.has_ended}
-        return any(server.enabled and name not in there for name, server in servers.items())
+        self._connections: dict[str, _ToolConnection] = {}
 
     async def of(self, servers: Mapping[str, McpServer]) -> list[BaseTool]:
-        """Return the tools of the servers that can be reached; log the others.
+        """Return the tools of the servers that are connected.
+
+        Only the first attempt to connect to a server is waited for, at most `PATIENCE_S`.
 
         Raises:
             ConfigError: The extra `mcp` is not installed.
         """
         enabled = {name: server for name, server in servers.items() if server.enabled}
-        async with self._lock:
-            for name, (server, connection) in list(self._servers.items()):
-                if enabled.get(name) != server or connection.has_ended:
-                    await connection.close()
-                    del self._servers[name]
-            self._tried_at = time.monotonic()
-            missing = [name for name in enabled if name not in self._servers]
-            opened = await asyncio.gather(*(_connect(name, enabled[name]) for name in missing))
-            for name, one in zip(missing, opened, strict=True):
-                if one is not None:
-                    self._servers[name] = (enabled[name], one)
-            there = [connection for _, connection in self._servers.values()]
-            return [tool for connection in there for tool in connection.tools]
+        for name, one in list(self._connections.items()):
+            if enabled.get(name) != one.server:
+                await self._connections.pop(name).close()
+        for name in enabled.keys() - self._connections.keys():
+            self._connections[name] = _ToolConnection(name, enabled[name])
+        for one in self._connections.values():
+            await one.is_tried.wait()
+        return [tool for name in enabled for tool in self._connections[name].tools]
 
     async def close(self) -> None:
         """End all connections."""
-        async with self._lock:
-            for _, connection in self._servers.values():
-                await connection.close()
-            self._servers.clear()
+        await asyncio.gather(*(one.close() for one in self._connections.values()))
+        self._connections.clear()
 
 
 class _ToolConnection:
-    """One connection; the task that opened it closes it, as its library wants."""
+    """The connection to one server; the task that opens it closes it, as its library wants."""
 
-    def __init__(self, name: str, session: Callable[[], Any]) -> None:
-        self._name = name
-        self._session = session
-        self._end = asyncio.Event()
-        self._ready: asyncio.Future[Sequence[BaseTool]] = asyncio.get_running_loop().create_future()
-        self._task = asyncio.create_task(self._hold(), name=f"thalweg-mcp-{name}")
+    def __init__(self, name: str, server: McpServer) -> None:
+        with needs_extra("mcp_servers"):
+            from langchain_mcp_adapters.client import (  # noqa: PLC0415 (an extra)
+                MultiServerMCPClient,
+            )
+        self.server = server
         self.tools: Sequence[BaseTool] = ()
+        self.is_tried = asyncio.Event()
+        """Set after the first attempt to connect."""
+        self._name = name
+        self._client = MultiServerMCPClient({name: _address(server.ready())})  # type: ignore[dict-item]  # one of four shapes
+        self._task = asyncio.create_task(self._connect(), name=f"thalweg-mcp-{name}")
 
-    @property
-    def has_ended(self) -> bool:
-        """Whether it broke."""
-        return self._task.done()
-
-    async def open(self) -> None:
-        """Wait for its tools."""
-        async with asyncio.timeout(PATIENCE_S):
-            self.tools = await asyncio.shield(self._ready)
+    async def _connect(self) -> None:
+        """Connect, and connect again `AGAIN_S` after each failure."""
+        while True:
+            try:
+                await self._hold()
+            except Exception as error:  # noqa: BLE001 (a foreign server may raise anything)
+                problem = "MCP server %s: its tools are missing (%s)"
+                _log.warning(problem, self._name, _error_text(error))
+            finally:
+                self.tools = ()
+                self.is_tried.set()
+            await asyncio.sleep(AGAIN_S)
 
     async def _hold(self) -> None:
         from langchain_mcp_adapters.tools import load_mcp_tools  # noqa: PLC0415 (an extra)
 
-        try:
-            async with self._session() as session:
-                self._ready.set_result(await load_mcp_tools(session, server_name=self._name))
-                while not await self._ends():
-                    async with asyncio.timeout(PATIENCE_S):
-                        await session.send_ping()
-        except Exception as error:  # noqa: BLE001 (a foreign server may raise anything)
-            if self._ready.done():
-                _log.warning(
-                    "MCP server %s: the connection broke (%s)", self._name, _error_text(error)
-                )
-            else:
-                self._ready.set_exception(error)
-
-    async def _ends(self) -> bool:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(PING_S):
-                await self._end.wait()
-        return self._end.is_set()
+        async with (
+            asyncio.timeout(PATIENCE_S) as patience,
+            self._client.session(self._name) as session,
+        ):
+            self.tools = await load_mcp_tools(session, server_name=self._name)
+            patience.reschedule(None)
+            self.is_tried.set()
+            while True:
+                await asyncio.sleep(PING_S)
+                async with asyncio.timeout(PATIENCE_S):
+                    await session.send_ping()
 
     async def close(self) -> None:
         """End it."""
-        self._end.set()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE_S):
-                await asyncio.wait([self._task])
-        self._task.cancel()
-        if self._ready.done() and not self._ready.cancelled():
-            self._ready.exception()  # seen
-
-
-async def _connect(name: str, server: McpServer) -> _ToolConnection | None:
-    with needs_extra("mcp_servers"):
-        from langchain_mcp_adapters.client import MultiServerMCPClient  # noqa: PLC0415 (an extra)
-    client = MultiServerMCPClient({name: _address(server.ready())})  # type: ignore[dict-item]  # one of four shapes
-    connection = _ToolConnection(name, lambda: client.session(name))
-    try:
-        await connection.open()
-    except Exception as error:  # noqa: BLE001 (a foreign server may raise anything)
-        _log.warning("MCP server %s: its tools are missing (%s)", name, _error_text(error))
-        await connection.close()
-        return None
-    return connection
+        for _ in range(3):  # its library may lose a cancellation
+            self._task.cancel()
+            await asyncio.wait([self._task], timeout=_CLOSE_S)
 
 
 def _address(server: McpServer) -> dict[str, Any]:
@@ -484,8 +451,7 @@ class DocumentStore(BaseStore):
                 if op.value is None:
                     self._documents.delete(self._owner, _STORE, name)
                 else:
-                    now = time.time_ns() // 1_000_000
-                    self._documents.put(self._owner, _STORE, name, op.value, now)
+                    self._documents.put(self._owner, _STORE, name, op.value, now_ms())
                 return None
             case SearchOp():
                 found_ = [
@@ -505,22 +471,16 @@ class DocumentStore(BaseStore):
         return names.batch([op])[0]
 
     def _items(self) -> list[SearchItem]:
-        items: list[SearchItem] = []
-        for one in self._documents.list(self._owner, _STORE):
-            item = _item(one)
-            items.append(
-                SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at)
-            )
-        return items
+        return [*map(_item, self._documents.list(self._owner, _STORE))]
 
 
 def _document_name(namespace: Sequence[str], key: str) -> str:
     return json.dumps([list(namespace), key])
 
 
-def _item(found: Document) -> Item:
+def _item(found: Document) -> SearchItem:
     namespace, key = json.loads(found.name)
-    return Item(
+    return SearchItem(
         value=dict(found.body),
         key=key,
         namespace=tuple(namespace),

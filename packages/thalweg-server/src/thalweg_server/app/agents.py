@@ -66,7 +66,7 @@ from thalweg_server.app.configured import (
 )
 from thalweg_server.models import model_by_name
 from thalweg_server.settings.fields import thawed
-from thalweg_server.settings.sections import Settings, SubagentSettings
+from thalweg_server.settings.sections import SandboxSettings, Settings, SubagentSettings
 from thalweg_server.uploads.base import Places
 
 Agent = CompiledStateGraph[Any, Any, Any, Any]
@@ -196,6 +196,9 @@ class Agents:
         self._places = places
         self._mcp = McpTools()
         self._settings: Settings | None = None
+        self._tools: Sequence[BaseTool] = ()
+        """Those of MCP servers."""
+        self._shell: tuple[SandboxSettings, RemoteShell] | None = None
         self._made: dict[tuple[str, KeptState], Agent] = {}
         self._graphs = OwnGraphs()
         self._lock = asyncio.Lock()
@@ -215,10 +218,10 @@ class Agents:
         """
         name = model or named_model(settings)
         async with self._lock:
-            if self._settings is not settings or self._mcp.is_due(settings.mcp_servers):
-                self._settings, self._made = settings, {}
+            tools = await self._mcp.of(settings.mcp_servers)
+            if self._settings is not settings or self._tools != tools:
+                self._settings, self._tools, self._made = settings, tools, {}
             if (name, state) not in self._made:
-                tools = await self._mcp.of(settings.mcp_servers)
                 made = await asyncio.to_thread(self._make, settings, name, tools, state)
                 self._made[name, state] = made
             return self._made[name, state]
@@ -294,8 +297,11 @@ class Agents:
         sandbox = settings.sandbox
         if not sandbox.is_on:
             return RunFiles(self._places)
-        if sandbox.use == "custom":
-            return RemoteShell(self._places, made_by_factory(sandbox), sandbox.folder)
+        if sandbox.use == "custom":  # agents share it, or each would make sandboxes of its own
+            if self._shell is None or self._shell[0] != sandbox:
+                shell = RemoteShell(self._places, made_by_factory(sandbox), sandbox.folder)
+                self._shell = sandbox, shell
+            return self._shell[1]
         root = "" if sandbox.use == "host" else WORKSPACE
         return RunShell(self._places, shell_over(sandbox, self._hidden), root)
 

@@ -35,6 +35,8 @@ _COPIES: Final = ("/large_tool_results/", "/conversation_history/")
 _MOST_FILES: Final = 20_000
 _STEP: Final = 1 << 20
 _MOST_TRIES: Final = 100
+UploadLocks = WeakValueDictionary[tuple[str, str], asyncio.Lock]
+"""Locks of threads that files are uploaded to, by owner and thread."""
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
 
@@ -56,6 +58,7 @@ class ThreadFiles:
         places: The storage of the files of all owners.
         policy: Limits of uploads.
         converter: Converts documents to text; one for a process, or owners would not take turns.
+        locks: Those of all owners, or requests at once would exceed the limits together.
 
     Raises (all methods):
         StorageError: The medium failed.
@@ -68,12 +71,13 @@ class ThreadFiles:
         *,
         policy: UploadPolicy | None = None,
         converter: Converter | None = None,
+        locks: UploadLocks | None = None,
     ) -> None:
         self._owner = owner
         self._places = places
         self.policy = policy or UploadPolicy()
         self._converter = converter or Converter(self.policy)
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks = WeakValueDictionary() if locks is None else locks
 
     def backend(self, thread: str) -> ThreadBackend:
         """Return the backend of a thread's agent and its subagents, which see changes made here."""
@@ -136,7 +140,7 @@ class ThreadFiles:
             raise UploadRefusedError(name, problem, fix)
 
     def _turn(self, thread: str) -> asyncio.Lock:
-        return self._turns.setdefault(thread, asyncio.Lock())
+        return self._locks.setdefault((self._owner, thread), asyncio.Lock())
 
     async def uploads(self, thread: str) -> tuple[Upload, ...]:
         """List the uploads of a thread, by name; also files there that its agent changed or put."""

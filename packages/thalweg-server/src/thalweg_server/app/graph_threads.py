@@ -379,7 +379,8 @@ def _without_owner(metadata: Mapping[str, Any]) -> View:
 
 
 _LOCAL_NAMES = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
-_NAT64 = IPv6Network("64:ff9b::/96")
+_TRANSLATED = (IPv6Network("64:ff9b::/96"), IPv6Network("2002::/16"))
+"""Addresses of NAT64 and 6to4, which hold one of IPv4."""
 
 
 def check_media_urls(values: object) -> None:
@@ -408,7 +409,7 @@ def check_media_urls(values: object) -> None:
                 "an address has a user, a % in its host, a backslash, a space or a control code"
             )
             raise ConfigError("content", problem, fix)
-        if _is_private(host):
+        if is_private(host):
             raise ConfigError("content", "an address is on a private network", fix)
 
 
@@ -445,12 +446,12 @@ def _urls(content: object) -> Iterator[str]:
             yield from _urls(one)
 
 
-def _is_private(host: str) -> bool:
+def is_private(host: str) -> bool:
     """Return whether a host is on a private network, by its name; nothing is resolved.
 
     Example:
         >>> [
-        ...     _is_private(host)
+        ...     is_private(host)
         ...     for host in (
         ...         "127.1",
         ...         "0x7f000001",
@@ -461,7 +462,7 @@ def _is_private(host: str) -> bool:
         ...     )
         ... ]
         [True, True, True, True, True, True]
-        >>> [_is_private(host) for host in ("8.8.8.8", "example.org", "2606:4700::1111")]
+        >>> [is_private(host) for host in ("8.8.8.8", "example.org", "2606:4700::1111")]
         [False, False, False]
     """
     name = normalize("NFKC", host).replace("。", ".").rstrip(".").lower()
@@ -473,4 +474,5 @@ def _is_private(host: str) -> bool:
         return ":" in name or "." not in name or name.endswith(_LOCAL_NAMES)
     address = ip_address(packed)
     mapped = getattr(address, "ipv4_mapped", None)
-    return address in _NAT64 or not (mapped or address).is_global
+    is_translated = any(address in network for network in _TRANSLATED)
+    return is_translated or not (mapped or address).is_global

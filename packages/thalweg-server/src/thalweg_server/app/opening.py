@@ -11,9 +11,9 @@ import logging
 import socket
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
 from importlib.metadata import version
-from ipaddress import ip_address
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -39,7 +39,7 @@ from thalweg_server.app.configured import (
 from thalweg_server.app.crons import TenantCrons
 from thalweg_server.app.deletion import FORGET, OwnerDeletion, Retention
 from thalweg_server.app.files import ThreadFiles
-from thalweg_server.app.graph_threads import TenantGraphThreads, run_view, snapshot_view
+from thalweg_server.app.graph_threads import TenantGraphThreads, is_private, run_view, snapshot_view
 from thalweg_server.app.memory import TenantMemory, learning
 from thalweg_server.app.metrics import Metrics
 from thalweg_server.app.page import TenantPage
@@ -118,7 +118,7 @@ async def checked_address(
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = [str(place[4][0]) for place in found]
-    if host not in hosts and not all(ip_address(one).is_global for one in addresses):
+    if host not in hosts and any(map(is_private, addresses)):
         problem = f"{host} is on a private network"
         raise ConfigError("webhook", problem, "add it to gateway.webhook_hosts")
     address = f"[{addresses[0]}]" if ":" in addresses[0] else addresses[0]
@@ -139,7 +139,13 @@ class Tenant:
         self.page = TenantPage(owner, parts, self.threads)
         self.models = TenantModels(parts.settings)
         self.skills = TenantSkills(parts.settings)
-        self.files = ThreadFiles(owner, parts.places, policy=policy, converter=parts.converter)
+        self.files = ThreadFiles(
+            owner,
+            parts.places,
+            policy=policy,
+            converter=parts.converter,
+            locks=parts.upload_locks,
+        )
         self.assistants = TenantAssistants(owner, parts.registry.documents, parts.settings)
         self.graph_threads = TenantGraphThreads(owner, parts)
         self.graph_runs = TenantGraphRuns(owner, parts)
@@ -297,6 +303,9 @@ class App:
 
         stack, home, url = self._stack, self.home, self._storage.address
         settings = self.settings
+        # Made when needed: four for synchronous tools of each run, and those of all other calls.
+        executor = ThreadPoolExecutor(4 * settings.gateway.max_runs + 32, "thalweg")
+        asyncio.get_running_loop().set_default_executor(executor)
         await asyncio.to_thread(check_sandbox, settings.sandbox)
         await asyncio.to_thread(make_private_folder, home)
         if is_open_to_others(home):

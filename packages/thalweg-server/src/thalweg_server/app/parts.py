@@ -7,13 +7,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from thalweg.archive import Archive
 from thalweg.engine.pricing.usage import Usage as AnswerUsage
 from thalweg_memory import MemoryStore
 from thalweg_server.api.events import EVENT, RunStarted
+from thalweg_server.app.files import UploadLocks
 from thalweg_server.app.metrics import Metrics
 from thalweg_server.app.registry import Finder, Registry
 from thalweg_server.checkpoints.erasure import Erasure
@@ -79,6 +81,7 @@ class AppParts:
     """Removes the bytes of deleted content from files."""
     places: Places
     converter: Converter
+    upload_locks: UploadLocks = field(default_factory=WeakValueDictionary)
     agents: "Callable[[], Awaitable[Agents]]"
     """Who makes agents; imported when first asked."""
     metrics: Metrics

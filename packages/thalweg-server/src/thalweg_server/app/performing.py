@@ -427,7 +427,7 @@ class Performer:
                 await emitter.publish(
                     RunStarted(run=key.run, thread=key.thread, model=name, trace=trace)
                 )
-            return await self._graph_run(emitter, new, name, is_again=bool(lines))
+            return await self._graph_run(emitter, new, name, is_again=run.attempt > 1)
         except asyncio.CancelledError:
             if await self._is_cancelled(run):
                 await emitter.publish(*translator.end(why=CANCELLED))

@@ -271,10 +271,6 @@ class TenantGraphRuns(TenantPart):
         await self._threads.get(thread)
         return await self._parts.journal.list(self._owner, thread, limit=1_000)
 
-    def follow(self, run: RunRecord) -> AsyncIterator[Event]:
-        """Yield the rows of a run as they are written, up to its end."""
-        return self._parts.journal.follow(run.key)
-
     async def read_all(self, run: RunRecord) -> Sequence[Event]:
         """Return the rows of a run, none if it was deleted."""
         return await self._parts.journal.read_all(run.key)
@@ -303,7 +299,7 @@ class TenantGraphRuns(TenantPart):
                 if run.status != "queued" and run.key.run not in seen:
                     seen.add(run.key.run)
                     with suppress(NoSuchRunError):  # it was deleted in the meantime
-                        async for event in self.follow(run):
+                        async for event in journal.follow(run.key):
                             yield run, event
             change, read_at = journal.change, time.monotonic()
             new = set(await journal.begun(self._owner, thread)) - seen
@@ -322,15 +318,6 @@ class TenantGraphRuns(TenantPart):
         if run.status in ENDED:
             return run
         return await self._parts.runs.join(run.key)
-
-    async def cancel(self, thread: str, run: str) -> None:
-        """Request the end of a run; no effect on one that has ended."""
-        await self.get(thread, run)
-        await self._parts.runs.cancel(RunKey(self._owner, thread, run))
-
-    async def end_all(self, thread: str) -> None:
-        """Cancel the runs of a thread that have not ended, and wait for their end."""
-        await self.end(await self._parts.journal.unended(self._owner, thread))
 
     async def end(self, runs: Sequence[RunRecord]) -> None:
         """Cancel runs, and wait for their end."""
@@ -382,7 +369,7 @@ class TenantGraphRuns(TenantPart):
     async def delete_thread(self, thread: str) -> None:
         """End the runs of a thread, and delete it with all that it has."""
         await self._threads.get(thread)
-        await self.end_all(thread)
+        await self.end(await self._parts.journal.unended(self._owner, thread))
         await TenantThreads(self._owner, self._parts).delete(thread)
 
     async def delete_temporary(self, most: int = 1_000) -> None:

@@ -20,6 +20,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Tool
 from langgraph.types import Interrupt, StreamMode
 from pydantic import BaseModel
 
+from thalweg.engine.entries import stored_text
 from thalweg.engine.pricing.usage import Usage as AnswerUsage
 from thalweg_server.api.catalogue import Usage
 from thalweg_server.api.events import (
@@ -480,8 +481,10 @@ def jsonable(value: Any, depth: int = 0) -> Any:  # noqa: ANN401, C901, PLR0911 
         >>> jsonable({"n": float("nan"), "t": (1, 2)})
         {'n': None, 't': [1, 2]}
     """
-    if value is None or isinstance(value, bool | int | str):
+    if value is None or isinstance(value, bool | int):
         return value
+    if isinstance(value, str):
+        return stored_text(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if depth > _DEPTH:
@@ -492,7 +495,7 @@ def jsonable(value: Any, depth: int = 0) -> Any:  # noqa: ANN401, C901, PLR0911 
     if isinstance(value, Interrupt):
         return {"value": jsonable(value.value, inner), "id": value.id}
     if isinstance(value, Mapping):
-        return {str(key): jsonable(one, inner) for key, one in value.items()}
+        return {stored_text(str(key)): jsonable(one, inner) for key, one in value.items()}
     if isinstance(value, BaseModel):
         return jsonable(value.model_dump(), inner)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -502,7 +505,7 @@ def jsonable(value: Any, depth: int = 0) -> Any:  # noqa: ANN401, C901, PLR0911 
         return jsonable(value._asdict(), inner)
     if isinstance(value, Iterable) and not isinstance(value, bytes | Iterator):
         return [jsonable(one, inner) for one in value]
-    return str(value)
+    return stored_text(str(value))
 
 
 class PartEncoder:

@@ -23,6 +23,7 @@ from thalweg_server.api.catalogue import (
 )
 from thalweg_server.api.files import Artifacts, Uploads
 from thalweg_server.client.caller import Caller
+from thalweg_server.client.calls import LONG_S
 from thalweg_server.client.memory import MemoryCalls
 from thalweg_server.client.places import place_of
 from thalweg_server.client.runs import RunCalls
@@ -37,8 +38,6 @@ if TYPE_CHECKING:  # httpx2 is loaded only by a program that makes a client
 File = str | PathLike[str] | tuple[str, bytes]
 """A file to send: its path, or a name and its content."""
 _UPLOADS = "/api/threads/{}/uploads"
-_LONG_S = 600.0
-"""A large document has to be read."""
 
 
 class FileCalls(Caller):
@@ -55,7 +54,7 @@ class FileCalls(Caller):
             UploadRefusedError: The type, the size or the content of one may not come in.
         """
         sent = [await asyncio.to_thread(_read, file) for file in files]
-        return await self._ask(Uploads, "POST", _UPLOADS, thread, files=sent, wait_s=_LONG_S)
+        return await self._ask(Uploads, "POST", _UPLOADS, thread, files=sent, wait_s=LONG_S)
 
     async def upload_file(self, thread: str, file: File) -> Uploads:
         """Send one file: see `upload_files`."""
@@ -91,7 +90,7 @@ class FileCalls(Caller):
         self, thread: str, path: str, headers: Mapping[str, str]
     ) -> "httpx2.Response":
         place = "/api/threads/{}/artifacts/" + quote(path.lstrip("/"))  # which quotes braces
-        return await self._fetch("GET", place, thread, headers=headers, wait_s=_LONG_S)
+        return await self._fetch("GET", place, thread, headers=headers, wait_s=LONG_S)
 
 
 def _read(file: File) -> tuple[str, bytes, str]:

@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 Answer = TypeVar("Answer")
 
+LONG_S = 600.0
+"""Seconds that an answer may take for which a model writes, or a large document is read."""
 _SAFE = frozenset({"GET", "HEAD", "PUT"})
 """A second DELETE would answer that there is nothing to delete."""
 

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from thalweg_memory.facts.values import Category
 from thalweg_server.api.memory import Commit, Commits, Facts, FactView, Forgotten, Recall
 from thalweg_server.client.caller import Caller
-from thalweg_server.client.calls import Answer
+from thalweg_server.client.calls import LONG_S, Answer
 from thalweg_server.client.runs import MemoryMode
 
 _DOCUMENT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
@@ -17,8 +17,6 @@ _MODE: TypeAdapter[dict[Literal["mode"], MemoryMode]] = TypeAdapter(
     dict[Literal["mode"], MemoryMode]
 )
 _FACT = "/facts/{}"
-_LONG_S = 600.0
-"""A large document takes its time."""
 
 
 class MemoryCalls(Caller):
@@ -63,7 +61,7 @@ class MemoryCalls(Caller):
 
     async def import_memory(self, document: Mapping[str, Any]) -> Commit | None:
         """Import a document into memory. `None`: it contains nothing new."""
-        return await self._memory(_COMMIT, "POST", "/import", body=document, wait_s=_LONG_S)
+        return await self._memory(_COMMIT, "POST", "/import", body=document, wait_s=LONG_S)
 
     async def list_facts(self, *, status: str | None = None) -> Facts:
         """List facts, the newest first: those of one status, or all that hold."""

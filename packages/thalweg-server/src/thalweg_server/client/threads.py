@@ -13,10 +13,9 @@ from thalweg_server.api.threads import (
     Turns,
 )
 from thalweg_server.client.caller import Caller
+from thalweg_server.client.calls import LONG_S
 
 _THREAD = "/api/threads/{}"
-_LONG_S = 600.0
-"""A model may have to write a summary."""
 
 
 class ThreadCalls(Caller):
@@ -114,7 +113,7 @@ class ThreadCalls(Caller):
 
     async def compact_thread(self, thread: str) -> Done:
         """Fold what can be folded, now."""
-        return await self._ask(Done, "POST", _THREAD + "/compact", thread, wait_s=_LONG_S)
+        return await self._ask(Done, "POST", _THREAD + "/compact", thread, wait_s=LONG_S)
 
     async def rewind_thread(self, thread: str, turn: int) -> Done:
         """Restore a thread's state at the request of a turn; later messages are kept aside."""
@@ -150,4 +149,4 @@ class ThreadCalls(Caller):
 
     async def export_thread(self, thread: str) -> str:
         """Return a thread as JSON lines, as `thalweg thread export` does."""
-        return (await self._fetch("GET", _THREAD + "/export", thread, wait_s=_LONG_S)).text
+        return (await self._fetch("GET", _THREAD + "/export", thread, wait_s=LONG_S)).text

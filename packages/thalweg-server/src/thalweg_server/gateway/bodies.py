@@ -122,12 +122,14 @@ USUAL = JsonBounds(bytes=MIB, nodes=5_000)
 LARGE: tuple[tuple[re.Pattern[str], JsonBounds], ...] = (
     (re.compile(r"/api/threads/[^/]+/runs(/stream)?"), JsonBounds(bytes=48 * MIB, nodes=10_000)),
     (
-        re.compile(r"/threads(/[^/]+/(runs(/stream|/wait)?|state))?|/runs(/.*)?|/v1/.*"),
+        re.compile(r"/threads(/[^/]+/(runs(/stream|/wait)?|state|commands))?|/runs(/.*)?|/v1/.*"),
         JsonBounds(bytes=48 * MIB, nodes=100_000),
     ),
     (re.compile(r"/api/memory/import"), JsonBounds(bytes=4 * MIB, nodes=50_000)),
 )
 """Of requests that carry messages, of ten million characters for example, or a whole memory."""
+_FORMS = re.compile(r"/api/threads/[^/]+/uploads")
+"""Matches the paths of forms with files; a form elsewhere would be read whole by its route."""
 
 
 def bounds_of(path: str) -> JsonBounds:
@@ -198,11 +200,12 @@ async def bounded_body(scope: Scope, receive: Receive, limits: BodyLimits) -> Re
         return receive
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     is_json = kind == "application/json" or kind.endswith("+json")
-    if not is_json and kind != "multipart/form-data":
+    path = path_below_root({**scope, "path": routed_path(scope)})
+    if not is_json and (kind != "multipart/form-data" or not _FORMS.fullmatch(path)):
         received = f"a body of type {kind}" if kind else "a body without a type"
-        fix = "send JSON as application/json, files as multipart/form-data"
+        fix = "send JSON as application/json, uploads as multipart/form-data"
         raise GatewayRefusal(415, "request.media_type", f"{received} is not taken; {fix}")
-    bounds = limits.json_of(path_below_root({**scope, "path": routed_path(scope)}))
+    bounds = limits.json_of(path)
     most = bounds.bytes if is_json else limits.form_bytes
     if length.isdecimal() and int(length[:20]) > most:
         raise too_large(most)

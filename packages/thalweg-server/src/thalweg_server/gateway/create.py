@@ -56,9 +56,6 @@ _AUDITED = frozenset(
         "undo_compaction",
         "undo_memory",
         "forget_memory",
-        "prune_threads",
-        "delete_items",
-        "bulk_cancel_runs",
     }
 )
 READ_FOR = "thalweg.read_for"

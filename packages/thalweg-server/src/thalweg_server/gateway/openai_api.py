@@ -91,10 +91,11 @@ async def openai_chat_completion(
             str(thread) if thread is not None else None, new, is_temporary=thread is None
         )
     view = CompletionView(run, chat)
+    lines = tenant.runs.lines(run.key.thread, run.key.run)
     if chat.stream:
-        cancel = partial(tenant.graph_runs.cancel, run.key.thread, run.key.run)
-        return caller.stream(view.frames(tenant.graph_runs.follow(run)), on_disconnect=cancel)
-    async with aclosing(tenant.graph_runs.follow(run)) as events:  # type: ignore[type-var]
+        cancel = partial(tenant.runs.cancel, run.key.thread, run.key.run)
+        return caller.stream(view.frames(lines), on_disconnect=cancel)
+    async with aclosing(lines) as events:  # type: ignore[type-var]
         async for event in events:
             view.take(event)
     if view.problem is not None:
@@ -212,7 +213,7 @@ async def _assistant(tenant: Tenant, name: str) -> tuple[Assistant, str | None]:
 def _graph_run(
     assistant: Assistant, model: str | None, chat: ChatRequest, *, has_thread: bool
 ) -> GraphRun:
-    messages = [one.model_dump(exclude_none=True) for one in chat.messages]
+    messages = [{"content": "", **one.model_dump(exclude_none=True)} for one in chat.messages]
     if has_thread:
         messages = _newest(messages)
     config = dict(assistant.config)

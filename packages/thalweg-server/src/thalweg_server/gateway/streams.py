@@ -213,7 +213,7 @@ def frame(one: Frame) -> bytes:
     """
     name = f"event: {one.type}\n" if one.type else ""
     id_ = f"id: {one.id}\n" if one.id else ""
-    return f"{id_}{name}data: {one.data}\n\n".encode()
+    return f"{id_}{name}data: {one.data}\n\n".encode(errors="replace")
 
 
 class Waiting(_LongAnswer):

@@ -153,9 +153,9 @@ class Journal(CronTables):
         )
         return self
 
-    async def claim(self, key: RunKey, *, only_queued: bool = False) -> Claim | None:
+    async def claim(self, key: RunKey) -> Claim | None:
         """Claim a run to perform it; see `Tables.claim`."""
-        claim = await super().claim(key, only_queued=only_queued)
+        claim = await super().claim(key)
         if claim is not None:
             self._signal_change()
             self._commits.claimed(claim, claim.run.last_seq)
@@ -169,6 +169,12 @@ class Journal(CronTables):
         self._commits.let_go(claim)
         self._note([claim.key])
         return is_given_back
+
+    async def cancel_queued(self, key: RunKey, last: Draft) -> bool:
+        """End a run that has not begun; see `Tables.cancel_queued`."""
+        is_ended = await super().cancel_queued(key, last)
+        self._note([key])
+        return is_ended
 
     async def ask_cancel(self, key: RunKey) -> bool:
         """Request cancellation of a run; return False if it has ended."""

@@ -213,13 +213,10 @@ class ProcessRuns:
 
     async def cancel(self, key: RunKey) -> bool:
         """Request the end of a run, in any process that performs it; False if it has ended."""
-        if not await self._journal.ask_cancel(key):
-            return False
-        if (claim := await self._journal.claim(key, only_queued=True)) is not None:
-            with suppress(ClaimLostError):  # its performer ends it
-                await self._end(claim, _CANCELLED)
-            await self._journal.cancel_job(key)
-        return True
+        if await self._journal.cancel_queued(key, _end_of(_CANCELLED)):
+            self._after_end(key)
+            return True
+        return await self._journal.ask_cancel(key)
 
     async def join(self, key: RunKey) -> RunRecord:
         """Wait for the end of a run.
@@ -390,11 +387,13 @@ class ProcessRuns:
         return _outcome_of(run, performing)
 
     async def _end(self, claim: Claim, outcome: RunOutcome) -> None:
-        draft = Draft(f"run.{outcome.status}", outcome.data)
-        await self._journal.finish(claim, outcome.status, [draft], error=outcome.error)
-        self._create_task(self._pack(claim.key), f"pack-{claim.key.run}")
+        await self._journal.finish(claim, outcome.status, [_end_of(outcome)], error=outcome.error)
+        self._after_end(claim.key)
+
+    def _after_end(self, key: RunKey) -> None:
+        self._create_task(self._pack(key), f"pack-{key.run}")
         if self._on_end is not None:
-            self._create_task(self._on_end(claim.key), f"ended-{claim.key.run}")
+            self._create_task(self._on_end(key), f"ended-{key.run}")
 
     async def _pack(self, key: RunKey) -> None:
         """Pack the events of an ended run; if that fails, they stay as they are."""
@@ -425,6 +424,10 @@ async def _forever(step: Callable[[], Coroutine[Any, Any, None]], pause_s: float
             _log.exception("the queue of runs failed; it is tried again")
             await asyncio.sleep(_PAUSE_S)
         await asyncio.sleep(pause_s)
+
+
+def _end_of(outcome: RunOutcome) -> Draft:
+    return Draft(f"run.{outcome.status}", outcome.data)
 
 
 def _outcome_of(run: RunRecord, performing: "asyncio.Task[RunOutcome]") -> RunOutcome:

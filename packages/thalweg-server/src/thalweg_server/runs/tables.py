@@ -210,14 +210,9 @@ class Tables(ABC):
         rows = await self._read(owner, CREATED_AT, (owner, place - 1))
         return _time(rows[0][0]) if rows else None
 
-    async def claim(self, key: RunKey, *, only_queued: bool = False) -> Claim | None:
-        """Claim a run to perform it; `None` if it has ended. Earlier claims become void.
-
-        Args:
-            key: The run.
-            only_queued: Whether `None` is also returned for a run under way.
-        """
-        statement = _CLAIM.format(now=self.now) + (_ONLY_QUEUED if only_queued else "") + _RETURNING
+    async def claim(self, key: RunKey) -> Claim | None:
+        """Claim a run to perform it; `None` if it has ended. Earlier claims become void."""
+        statement = _CLAIM.format(now=self.now) + _RETURNING
         rows = await self._change(key.owner, statement, key, notified=key, locked=key.mark)
         run = _run(rows[0]) if rows else None
         return None if run is None else Claim(key, run.attempt, run)
@@ -227,6 +222,12 @@ class Tables(ABC):
         key, then = claim.key, () if job is None else (self.jobs.release(job),)
         values = (*key, claim.attempt)
         return bool(await self._change(key.owner, _RELEASE, values, notified=key, then=then))
+
+    async def cancel_queued(self, key: RunKey, last: Draft) -> bool:
+        """End a run that has not begun, with its only event; return False for another run."""
+        then = JobSql(_ADD_FIRST, (*key, last.type, last.data)), self.jobs.cancel(key.job)
+        statement = _CANCEL_QUEUED.format(now=self.now)
+        return bool(await self._change(key.owner, statement, key, notified=key, then=then))
 
     async def ask_cancel(self, key: RunKey) -> bool:
         """Request cancellation of a run; return False if it has ended."""
@@ -254,10 +255,6 @@ class Tables(ABC):
         """Return a job to the queue, in place of one with its key that waits there."""
         release = self.jobs.release(job, due_ms=due_ms)
         await self._change("", *release, before=self.jobs.make_way(job))
-
-    async def cancel_job(self, key: RunKey) -> None:
-        """Remove the job of a run that has ended before it was claimed."""
-        await self._change("", *self.jobs.cancel(key.job))
 
     async def change_queue(self, statement: JobSql) -> Sequence[Any]:
         """Run a statement of a queue, and return its rows."""
@@ -378,7 +375,6 @@ _CLAIM = f"""
         started = coalesce(started, {{now}})
     WHERE {_KEY} AND {_IS_UNENDED}
 """  # noqa: S608 (constants)
-_ONLY_QUEUED = " AND status = 'queued'"
 _GET = f"SELECT {_COLUMNS} FROM runs WHERE {_KEY}"  # noqa: S608
 COUNT_ACTIVE = f"SELECT count(*) FROM runs WHERE owner = ? AND {_IS_UNENDED}"  # noqa: S608
 """See `Tables.count_active`."""
@@ -402,6 +398,13 @@ _RELEASE = f"""
     WHERE {_KEY} AND attempt = ? AND status = 'running' RETURNING 1
 """  # noqa: S608
 _CANCEL = f"UPDATE runs SET cancel_asked = true WHERE {_KEY} AND {_IS_UNENDED} RETURNING 1"  # noqa: S608
+_CANCEL_QUEUED = f"""
+    UPDATE runs SET status = 'cancelled', ended = {{now}}, last_seq = 1, cancel_asked = true
+    WHERE {_KEY} AND status = 'queued' AND last_seq = 0 RETURNING 1
+"""  # noqa: S608
+_ADD_FIRST = (
+    "INSERT INTO run_events (owner, thread, run, seq, type, data) VALUES (?, ?, ?, 1, ?, ?)"
+)
 _AFTER = f"FROM run_events WHERE {_KEY} AND seq > ? ORDER BY seq LIMIT"
 READ = (
     f"SELECT seq, type, data {_AFTER} coalesce("

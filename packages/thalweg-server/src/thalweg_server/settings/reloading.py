@@ -42,7 +42,6 @@ class SettingsFile:
         report = self._read_if_changed() or examine(path, environ=self._environ)
         self._current = report.unless_wrong()
         self._problem: SettingsError | None = None
-        self._waiting: tuple[str, ...] = ()
 
     @property
     def current(self) -> Settings:
@@ -53,11 +52,6 @@ class SettingsFile:
     def problem(self) -> SettingsError | None:
         """The reason why the current file has no effect; `None` if it has."""
         return self._problem
-
-    @property
-    def waiting(self) -> tuple[str, ...]:
-        """Settings that the file changes and only a restart applies: `storage`, `gateway.port`."""
-        return self._waiting
 
     def reload_if_changed(self) -> Settings | None:
         """Read the file again if it changed.
@@ -70,7 +64,7 @@ class SettingsFile:
             if report is None:
                 return None
             try:
-                new, self._waiting = _keeping(self._current, report.unless_wrong(), self._file)
+                new = _keeping(self._current, report.unless_wrong(), self._file)
             except SettingsError as error:
                 self._problem = error
                 return None
@@ -97,12 +91,11 @@ class SettingsFile:
         return examine_text(text, self._file, self._environ)
 
 
-def _keeping(old: Settings, new: Settings, file: str) -> tuple[Settings, tuple[str, ...]]:
-    """Keep settings that a running process cannot change; also return the names of changed ones.
+def _keeping(old: Settings, new: Settings, file: str) -> Settings:
+    """Return new settings with the old ones that a running process cannot change.
 
     Raises:
         SettingsError: With the kept settings, the new ones would allow access without a key.
-
     """
     host, port = old.gateway.host, old.gateway.port
     kept = new.gateway.model_copy(update={"host": host, "port": port})
@@ -110,10 +103,4 @@ def _keeping(old: Settings, new: Settings, file: str) -> tuple[Settings, tuple[s
         problem = f"this process listens on {host} until it ends; without a key or oidc everyone"
         fix = "add gateway.keys or gateway.oidc, or restart it"
         raise SettingsError(file, 0, 0, "gateway.host", f"{problem} would have access", fix)
-    pairs = {
-        "storage": old.storage == new.storage,
-        "gateway.host": host == new.gateway.host,
-        "gateway.port": port == new.gateway.port,
-    }
-    waiting = tuple(name for name, is_same in pairs.items() if not is_same)
-    return new.model_copy(update={"storage": old.storage, "gateway": kept}), waiting
+    return new.model_copy(update={"storage": old.storage, "gateway": kept})

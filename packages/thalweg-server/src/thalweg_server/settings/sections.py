@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from thalweg.database.base import POSTGRES_SCHEMES
 from thalweg.engine.sections import KeyPath, SettingsSection, name_remedy, refuse
 from thalweg.engine.settings import ContextPolicy
 from thalweg_agent.graph.small import SMALL_WINDOW, small_policy
@@ -48,7 +49,6 @@ DOCUMENTS = (
     ".csv .docx .gif .html .jpeg .jpg .json .jsonl .log .md .pdf .png .pptx .py .toml .tsv .txt "
     ".webp .xlsx .xml .yaml .yml"
 )
-_SCHEMES = ("postgresql://", "postgres://")
 _WITH_PROVIDER = re.compile(r"[a-z][\w-]*:.+")
 
 
@@ -377,7 +377,7 @@ class StorageSettings(SettingsSection):
     @field_validator("url", "direct_url")
     @classmethod
     def _validate_url(cls, url: Secret | None) -> Secret | None:
-        if url is not None and not url.get_secret_value().startswith(_SCHEMES):
+        if url is not None and not url.get_secret_value().startswith(POSTGRES_SCHEMES):
             fix = "write postgresql://user:password@host/name, or null for SQLite in storage.home"
             refuse("it is not the address of a PostgreSQL server", fix)
         return url

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import hashlib
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
@@ -24,6 +25,7 @@ from thalweg.errors import (
     RunExistsError,
     ThreadExistsError,
     ThreadIdError,
+    UploadRefusedError,
 )
 from thalweg_server.api.events import (
     Event,
@@ -41,6 +43,7 @@ from thalweg_server.api.runs import NewRun, Run
 from thalweg_server.api.threads import Branch, NewThread, Pinned, Rewind, ThreadChange
 from thalweg_server.app import App, Tenant, open_app
 from thalweg_server.checkpoints.owners import RunSaver
+from thalweg_server.uploads.intake import UploadPolicy
 
 pytestmark = pytest.mark.anyio
 
@@ -487,6 +490,31 @@ async def test_a_stream_of_an_idle_thread_reads_nothing_until_a_run_changes(
             assert reads < 10
             run = await ada.runs.start("t1", NewRun(message="Hello"))
             assert (await first)[0].key.run == run.id
+
+
+async def test_synchronous_tools_leave_threads_for_other_calls(tmp_path: Path) -> None:
+    """As many as a pool of Python's own has at most."""
+    gate = threading.Event()
+    async with opened(tmp_path) as app:
+        loop = asyncio.get_running_loop()
+        tools = [loop.run_in_executor(None, gate.wait) for _ in range(32)]
+        try:
+            async with asyncio.timeout(60):
+                assert (await app.health()).status == "ok"
+        finally:
+            gate.set()
+            await asyncio.gather(*tools)
+
+
+async def test_requests_at_once_keep_the_limits_of_uploads(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        files = [app.tenant("ada").files for _ in range(8)]
+        for one in files:
+            one.policy = UploadPolicy(max_files=2)
+        sent = [one.upload("t1", f"{n}.txt", b"x") for n, one in enumerate(files)]
+        done = await asyncio.gather(*sent, return_exceptions=True)
+        assert len(await files[0].uploads("t1")) == 2
+    assert sum(isinstance(one, UploadRefusedError) for one in done) == 6
 
 
 async def test_a_run_can_be_ended_and_the_thread_goes_on(tmp_path: Path) -> None:

@@ -61,6 +61,21 @@ async def test_a_server_of_tools_that_died_is_started_again(
             pytest.fail("its tools did not come back")
 
 
+async def test_a_server_that_does_not_answer_is_waited_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_tools, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(app_tools, "AGAIN_S", 0.0)
+    servers = {"hangs": {"command": sys.executable, "args": ["-c", "import time; time.sleep(600)"]}}
+    async with open_app(settings(mcp_servers=servers), home=tmp_path) as app:
+        agents = await app.parts.agents()
+        made = await agents.of(app.settings)
+        monkeypatch.setattr(app_tools, "PATIENCE_S", 3_600.0)
+        async with asyncio.timeout(60):
+            for _ in range(10):
+                assert await agents.of(app.settings) is made
+
+
 async def test_skills_are_mounted_to_be_read_and_subagents_have_their_share(tmp_path: Path) -> None:
     for name in ("pdf", "csv"):
         folder = tmp_path / "skills" / name

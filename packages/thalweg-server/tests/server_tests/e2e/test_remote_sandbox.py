@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from agent_tests.sandboxes import FolderSandbox
 from server_tests.e2e.test_app import say
 from server_tests.e2e.test_sandbox import ran
 from thalweg.errors import ConfigError
+from thalweg_server.api.graph_runs import GraphRun
 from thalweg_server.app import open_app
 from thalweg_server.settings import Settings
 
@@ -64,6 +66,18 @@ async def test_files_go_there_and_come_back(tmp_path: Path) -> None:
 
         assert "a.txt" not in await ran(bob, "ls -R")
     assert [(owner, thread) for owner, thread, _ in MADE] == [("ada", "t1"), ("bob", "t1")]
+
+
+async def test_agents_share_the_sandbox_of_a_thread(tmp_path: Path) -> None:
+    """Those of both APIs; another one would be empty, and paid for."""
+    MADE.clear()
+    message: JsonValue = {"messages": [{"role": "user", "content": "ls"}]}
+    async with open_app(given(tmp_path), home=tmp_path / "home") as app:
+        ada = app.tenant("ada")
+        await ran(ada, "ls")
+        run = await ada.graph_runs.start("t1", GraphRun(graph="agent", input=message))
+        assert (await ada.graph_runs.wait(run)).status == "completed"
+    assert [(owner, thread) for owner, thread, _ in MADE] == [("ada", "t1")]
 
 
 async def test_a_factory_that_is_none_is_refused_at_the_start(tmp_path: Path) -> None:

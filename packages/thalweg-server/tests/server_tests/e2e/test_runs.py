@@ -270,7 +270,7 @@ class TestRuns:
             await journal.create(older, "{}")
             assert await journal.claim_job("dead", lease_s=0.3)
             await journal.claim(KEY)
-            await journal.cancel_job(older)
+            await journal.change_queue(journal.jobs.cancel(older.job))
         async with running(tmp_path, greet) as (runs, journal), asyncio.timeout(20):
             for key, attempt in ((KEY, 2), (older, 1)):
                 run = await runs.join(key)

@@ -34,6 +34,12 @@ def _fail(_: Counting) -> Counting:
     raise ValueError(problem)
 
 
+def _half(state: MessagesState, writer: StreamWriter) -> dict[str, Any]:
+    assert state["messages"]
+    writer({"half": "caf\udce9"})
+    return {"messages": [AIMessage("caf\udce9")]}
+
+
 def _graph(node: Any) -> StateGraph[Any, Any, Any, Any]:  # noqa: ANN401 (any function)
     graph = StateGraph(Counting)
     graph.add_node("step", node)
@@ -42,6 +48,13 @@ def _graph(node: Any) -> StateGraph[Any, Any, Any, Any]:  # noqa: ANN401 (any fu
     return graph
 
 
+halves = (
+    StateGraph(MessagesState)
+    .add_node("half", _half)
+    .add_edge(START, "half")
+    .add_edge("half", END)
+    .compile()
+)
 counting = _graph(_add).compile()
 broken = _graph(_fail).compile()
 asking = _graph(_ask)

@@ -43,6 +43,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     own = [
         {"name": "counting", "graph": "server_tests.gateway.own_graphs:counting"},
         {"name": "broken", "graph": "server_tests.gateway.own_graphs:broken"},
+        {"name": "halves", "graph": "server_tests.gateway.own_graphs:halves"},
     ]
     given = made.model_dump(mode="json") | {
         "models": [
@@ -88,7 +89,7 @@ SLOW = {"configurable": {"model": "slow"}}
 async def test_assistants_are_the_graphs_and_what_is_stored(ada: Client) -> None:
     """One for each graph, found by its id; a stored one has versions and is deleted."""
     names = [one["graph_id"] for one in await ada.assistants.search(limit=10)]
-    assert names == ["agent", "counting", "broken", "asking", "lazy"]
+    assert names == ["agent", "counting", "broken", "halves", "asking", "lazy"]
     by_name = await ada.assistants.get("counting")
     assert await ada.assistants.get(by_name["assistant_id"]) == by_name
     assert (await ada.assistants.get_graph("counting"))["nodes"]
@@ -302,6 +303,40 @@ async def test_runs_wait_are_refused_or_replace_others(ada: Client) -> None:
         await ada.runs.get(id_, first)
     await ada.runs.delete(id_, new["run_id"])
     assert new["run_id"] not in {run["run_id"] for run in await ada.runs.list(id_)}
+
+
+async def test_half_a_character_is_a_question_mark(ada: Client) -> None:
+    """In streams, states and histories: UTF-8 has no bytes for it."""
+    id_ = (await ada.threads.create())["thread_id"]
+    modes: Any = ["values", "updates", "messages", "custom"]
+    stream = ada.runs.stream(id_, "halves", input=chat_input(), stream_mode=modes)
+    parts = [part async for part in stream]
+    assert {"values", "updates", "messages/complete", "custom"} <= {part.event for part in parts}
+    for shown in (parts, await ada.threads.get_history(id_), await ada.threads.get_state(id_)):
+        assert "caf?" in str(shown)
+        assert "\udce9" not in str(shown)
+
+
+async def test_runs_are_cancelled_by_their_status(ada: Client) -> None:
+    """Those of one thread; no other run ends."""
+    id_ = (await ada.threads.create())["thread_id"]
+    first = await ada.runs.create(id_, "agent", input=chat_input(), config=SLOW)
+    waits = await ada.runs.create(id_, "agent", input=chat_input())
+    async with asyncio.timeout(20):
+        while (await ada.runs.get(id_, first["run_id"]))["status"] != "running":  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+    async def statuses() -> list[str]:
+        return [(await ada.runs.get(id_, run["run_id"]))["status"] for run in (first, waits)]
+
+    await ada.http.post("/runs/cancel", json={"thread_id": id_, "status": "pending"})
+    assert await statuses() == ["running", "interrupted"]
+    with pytest.raises(UnprocessableEntityError):
+        await ada.http.post("/runs/cancel", json={"status": "running"})
+    rolled = {"thread_id": id_, "status": "running"}
+    await ada.http.post("/runs/cancel", json=rolled, params={"action": "rollback"})
+    left = [run["run_id"] for run in await ada.runs.list(id_)]
+    assert left == [waits["run_id"]]
 
 
 async def test_a_client_that_leaves_may_end_its_run(ada: Client) -> None:

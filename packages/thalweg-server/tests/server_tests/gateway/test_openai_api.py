@@ -65,6 +65,26 @@ def test_a_completion_is_streamed(ada: openai.OpenAI) -> None:
     assert len({one.id for one in chunks}) == 1
 
 
+def test_a_history_may_have_calls_without_text(ada: openai.OpenAI) -> None:
+    """As the provider itself returns them."""
+    answer = ada.chat.completions.create(
+        model="agent",
+        messages=[
+            {"role": "user", "content": "one"},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+                ],
+            },
+            {"role": "tool", "tool_call_id": "c1", "content": "1"},
+            {"role": "user", "content": "two"},
+        ],
+    )
+    assert len((answer.choices[0].message.content or "").split()) == 3
+
+
 def test_a_thread_has_the_earlier_turns(ada: openai.OpenAI, served: Served) -> None:
     """Only what is new is sent to it, and another owner's thread of that name is another one."""
     for text in ("one", "two"):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -159,6 +160,20 @@ def test_a_request_can_be_sent_again(served: Served) -> None:
     again = start(served, "twice", id="once", message="hi")
 
     assert again["created"] == first["created"]
+
+
+def test_a_request_that_is_sent_again_does_not_count_as_another_run(tmp_path: Path) -> None:
+    """Neither at once nor in a minute: its run may be the one that fills the limit."""
+    limits = {"runs_at_once": 1, "runs_per_minute": 1}
+    with gateway(settings(tmp_path, limits=limits)) as limited:
+        url = f"{limited.url}/api/threads/t1/runs"
+        body = {"id": "once", "message": "hi", "model": "slow"}
+        sent = [httpx2.post(url, json=body) for _ in range(2)]
+        other = httpx2.post(url, json={**body, "id": "other"})
+        cancel(limited, "t1", "once")
+
+    assert [answer.status_code for answer in sent] == [202, 202]
+    assert other.status_code == 429
 
 
 def test_waiting_gives_the_run_as_it_is_when_the_time_is_over(served: Served) -> None:

@@ -4,11 +4,11 @@ import json
 from collections.abc import AsyncIterator, Collection
 from contextlib import suppress
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
-from thalweg.errors import NoSuchRunError, NoSuchThreadError
+from thalweg.errors import NoSuchRunError
 from thalweg_server.api.graph_runs import GraphRun, NewGraphRun, read_request
 from thalweg_server.api.problems import Problem
 from thalweg_server.app import Tenant
@@ -39,6 +39,7 @@ runs = APIRouter(tags=["langgraph"], route_class=GatewayRoute, include_in_schema
 _R = "/threads/{thread}/runs"
 StreamModes = Annotated[list[str] | None, Query(alias="stream_mode")]
 LastEventId = Annotated[str | None, Header()]
+Action = Annotated[Literal["interrupt", "rollback"], Query()]
 
 
 # -- starting --------------------------------------------------------------------------------
@@ -148,7 +149,7 @@ async def langgraph_cancel_run(
     thread: ThreadId,
     run: RunId,
     wait: Flag = False,  # noqa: FBT002 (a query)
-    action: str = "interrupt",
+    action: Action = "interrupt",
 ) -> Response:
     """Cancel a run; with `action=rollback` also delete it and what it did."""
     graph_runs = caller.tenant.graph_runs
@@ -157,7 +158,7 @@ async def langgraph_cancel_run(
     if is_undone:
         await graph_runs.roll_back(thread, {run})
     else:
-        await graph_runs.cancel(thread, run)
+        await caller.tenant.runs.cancel(thread, run)
     if is_undone or not wait:
         return Response("{}", media_type="application/json")
 
@@ -170,14 +171,23 @@ async def langgraph_cancel_run(
 
 
 @runs.post("/runs/cancel")
-async def langgraph_cancel_runs(tenant: CurrentTenant, many: CancelMany) -> Response:
-    """Cancel some runs of a thread."""
-    if many.thread_id is None:
-        raise NoSuchThreadError("")
-    for run in await tenant.graph_runs.list(many.thread_id):
-        is_named = many.run_ids is None or run.key.run in many.run_ids
-        if is_named and run.status not in ENDED:
-            await tenant.graph_runs.cancel(many.thread_id, run.key.run)
+async def langgraph_cancel_runs(
+    tenant: CurrentTenant, many: CancelMany, action: Action = "interrupt"
+) -> Response:
+    """Cancel some runs of a thread; with `action=rollback` also delete them and what they did."""
+    thread = many.thread_id
+    found = {
+        run.key.run
+        for run in await tenant.graph_runs.list(thread)
+        if run.status not in ENDED
+        and (many.run_ids is None or run.key.run in many.run_ids)
+        and many.status in {None, "all", run_view(run)["status"]}
+    }
+    if found and action == "rollback":
+        await tenant.graph_runs.roll_back(thread, found)
+        return Response(status_code=204)
+    for run in found:
+        await tenant.runs.cancel(thread, run)
     return Response(status_code=204)
 
 
@@ -245,7 +255,7 @@ def _headers(caller: GatewayCaller, run: RunRecord, last: str = "") -> dict[str,
 
 async def _cancel(tenant: Tenant, run: RunRecord) -> None:
     with suppress(NoSuchRunError):
-        await tenant.graph_runs.cancel(run.key.thread, run.key.run)
+        await tenant.runs.cancel(run.key.thread, run.key.run)
 
 
 def _stream(
@@ -257,7 +267,7 @@ def _stream(
     cancels: bool,
 ) -> EventStream:
     view, tenant = StreamView(run.key.run, modes or _client_modes(run)), caller.tenant
-    frames = frames_after(tenant.graph_runs.follow(run), view, after)
+    frames = frames_after(tenant.runs.lines(run.key.thread, run.key.run), view, after)
     on_disconnect = partial(_cancel, tenant, run) if cancels else None
     return caller.stream(frames, _headers(caller, run, "stream"), on_disconnect)
 

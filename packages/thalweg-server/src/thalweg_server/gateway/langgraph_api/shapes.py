@@ -130,7 +130,7 @@ class HistorySearch(Body):
 class CancelMany(Body):
     """Which runs to cancel."""
 
-    thread_id: str | None = None
+    thread_id: str
     run_ids: tuple[str, ...] | None = None
     status: Literal["pending", "running", "all"] | None = None
 

@@ -23,10 +23,9 @@ store = APIRouter(
 @store.put("/items")
 async def langgraph_put_item(tenant: CurrentTenant, item: ItemPut) -> Response:
     """Store an item in place of the one with its key."""
-    if not item.namespace:
-        raise GatewayRefusal(
-            422, "store.namespace", "namespace: it has no label; send at least one"
-        )
+    if not item.namespace or item.namespace[0] == "langgraph":
+        detail = "namespace: it has no label, or its first one is reserved; send another"
+        raise GatewayRefusal(422, "store.namespace", detail)
     _check(item.namespace)
     await tenant.store.aput(item.namespace, item.key, item.value)
     return Response(status_code=204)

@@ -1,10 +1,12 @@
 """`…/runs`: asking an agent, following what comes of it, and ending it."""
 
 import asyncio
+from contextlib import nullcontext, suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Header, Query, Response
 
+from thalweg.errors import NoSuchRunError
 from thalweg_server.api.runs import NewRun, Run, Runs
 from thalweg_server.api.shape import Identifier, Number
 from thalweg_server.gateway.access import (
@@ -123,7 +125,12 @@ async def cancel_run(tenant: CurrentTenant, thread: ThreadId, run: RunId) -> Run
 
 async def _start(caller: GatewayCaller, thread: str, new: NewRun) -> tuple[Run, str]:
     """Start a run; return also the value of its `Location` header."""
-    async with caller.starting():
+    starting = caller.starting()
+    if new.id is not None:
+        with suppress(NoSuchRunError):
+            await caller.tenant.runs.get(thread, new.id)
+            starting = nullcontext()  # a request that is repeated starts nothing
+    async with starting:
         run = await caller.tenant.runs.start(thread, new)
     return run, caller.location("/api/threads/{}/runs/{}", run.thread, run.id)
 

@@ -125,7 +125,7 @@ class CronContract:
             with pytest.raises(BusyError):
                 await journal.delete("ada", "t1")
             assert await journal.crons("ada") == [CRON]
-            await journal.cancel_job(RUN)
+            await journal.change_queue(journal.jobs.cancel(RUN.job))
             claim = await journal.claim(RUN)
             assert claim is not None
             await journal.finish(claim, "completed", [])

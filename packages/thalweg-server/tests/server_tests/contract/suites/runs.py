@@ -439,21 +439,23 @@ class JournalContract:
             assert await journal.claim_job("x") is None
             assert (await other.newest("ada"))["t1"].key == third
 
-    async def test_a_run_that_waits_is_claimed_to_end_it(self, journals: Journals) -> None:
-        """A run under way is not."""
+    async def test_a_run_that_waits_is_ended_without_a_claim(self, journals: Journals) -> None:
+        """Another one of its thread may be under way; that one, or one with events, is not."""
         second = RunKey("ada", "t1", "r2")
         async with journals() as journal, journals() as other:
             claim = await begun(journal)
             await journal.create(second, "{}", if_busy="enqueue")
             following = asyncio.create_task(read_all(other, second))
-            assert await other.claim(KEY, only_queued=True) is None
-            await journal.finish(claim, "completed", [END])
-            waiting = await other.claim(second, only_queued=True)
-            assert waiting is not None
-            await other.finish(waiting, "cancelled", [END])
-            await other.cancel_job(second)
+            last = Draft("run.cancelled", "{}")
+            assert not await other.cancel_queued(KEY, last)
+            assert await other.cancel_queued(second, last)
 
-            assert await following == [Event(1, END.type, END.data)]
+            assert await following == [Event(1, last.type, last.data)]
+            assert not await other.cancel_queued(second, last)
+            assert (await other.existing(second)).status == "cancelled"
+            await journal.append(claim, [Draft("message.started", "{}")])
+            assert await journal.release(claim)
+            assert not await other.cancel_queued(KEY, last)
             job = await journal.claim_job("v")
             assert job is not None
             assert RunKey.of_job(job.key) == KEY

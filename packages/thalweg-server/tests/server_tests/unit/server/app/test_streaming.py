@@ -15,6 +15,7 @@ from langchain_core.messages import (
 from thalweg.engine.pricing.usage import Usage as AnswerUsage
 from thalweg_server.api.catalogue import Usage
 from thalweg_server.api.events import (
+    EVENT,
     ContextChanged,
     Event,
     MessageCompleted,
@@ -253,3 +254,18 @@ def test_what_others_say_on_the_way_is_passed_on() -> None:
     assert isinstance(subagent, SubagentEvent)
     (notice,) = translator.translate((), "custom", {"type": "mine", "object": object()})
     assert isinstance(notice, Notice)
+
+
+def test_an_event_has_no_half_of_a_character() -> None:
+    """Models and tools return some, and UTF-8 has no bytes for it."""
+    half = "caf\udce9"
+    events: list[Event] = [
+        MessageDelta(message="m", text=half),
+        ToolStarted(call="c", name="f", arguments=half),
+        ToolCompleted(call="c", name="f", text=half),
+        Notice(kind="n", detail={half: [half]}),
+    ]
+    for event in events:
+        data = draft(event).data
+        assert "caf?" in data
+        assert EVENT.validate_json(data.encode()) == event

@@ -14,7 +14,7 @@ from starlette.types import Message
 
 from server_tests.unit.server.gateway.asking import Answered, ask, echo
 from thalweg_server.app.metrics import Metrics
-from thalweg_server.gateway.bodies import MIB, BodyLimits, JsonBounds
+from thalweg_server.gateway.bodies import MIB, BodyLimits, JsonBounds, bounds_of
 from thalweg_server.gateway.budgets import Budgets
 from thalweg_server.gateway.create import Admission
 from thalweg_server.gateway.rules import rules_of
@@ -30,13 +30,18 @@ def admission(limits: BodyLimits = LIMITS) -> Admission:
     return Admission(echo, lambda: rules, Budgets(rules.limits_of, Metrics()))
 
 
-def post(*parts: bytes, headers: dict[str, str], is_length_told: bool = True) -> Answered:
+def post(
+    *parts: bytes,
+    headers: dict[str, str],
+    is_length_told: bool = True,
+    path: str = "/api/threads/t1/uploads",
+) -> Answered:
     told = (
         {"content-length": str(sum(map(len, parts)))}
         if is_length_told
         else {"transfer-encoding": "chunked"}
     )
-    return ask(admission(), method="POST", headers={**headers, **told}, parts=parts)
+    return ask(admission(), path, method="POST", headers={**headers, **told}, parts=parts)
 
 
 JSONS = st.recursive(
@@ -117,6 +122,17 @@ def test_other_types_are_not_taken(kind: str) -> None:
 
     assert answered.status == 415
     assert answered.problem.code == "request.media_type"
+
+
+@pytest.mark.parametrize("path", ["/api/threads", "/threads/t1/runs", "/api/threads/t1/uploads/x"])
+def test_a_form_is_taken_by_uploads_alone(path: str) -> None:
+    assert post(b"--x", headers=FORM).status == 200
+
+    assert post(b"--x", headers=FORM, path=path).status == 415
+
+
+def test_commands_of_a_thread_may_be_as_large_as_its_runs() -> None:
+    assert bounds_of("/threads/t1/commands") == bounds_of("/threads/t1/runs/stream")
 
 
 def test_a_request_without_a_body_needs_no_type() -> None:
