@@ -139,6 +139,7 @@ class CompositeBackend(FlowBackend):
     ) -> Flow[GrepResult]:
         found: dict[tuple[str, int], GrepMatch] = {}
         errors: list[str] = []
+        skipped: list[FileInfo] = []
         truncated = False
         for search in self._searches(path, glob):
             left = None if max_count is None else max_count - len(found)
@@ -153,8 +154,9 @@ class CompositeBackend(FlowBackend):
             if result.matches is None:
                 return result
             truncated = truncated or result.truncated
+            skipped += result.skipped
             found.update({(match["path"], match["line"]): match for match in result.matches})
-        merged = GrepResult("\n".join(errors) or None, list(found.values()), truncated)
+        merged = GrepResult("\n".join(errors) or None, [*found.values()], truncated, skipped)
         return cap_matches(merged, max_count)
 
     def _search(self, pattern: str, search: "_Search", left: int | None) -> Flow[GrepResult]:
@@ -179,7 +181,8 @@ class CompositeBackend(FlowBackend):
             if len(own) >= enough:
                 break
             requested += hidden
-        return GrepResult(place.outer_words(raw.error), own, raw.truncated)
+        skipped = self._own(place, raw.skipped)
+        return GrepResult(place.outer_words(raw.error), own, raw.truncated, skipped)
 
     def _glob(self, pattern: str, path: str | None) -> Flow[GlobResult]:
         found: dict[str, FileInfo] = {}

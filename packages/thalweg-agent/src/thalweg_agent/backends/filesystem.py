@@ -232,6 +232,7 @@ class FilesystemBackend(BackendProtocol):
         """See `BackendProtocol.grep`. Hidden and ignored files are searched like all others.
 
         Binary files are skipped, and so are links: their targets are found at their own paths.
+        Files above `max_file_size_mb` are in `skipped`.
 
         Args:
             pattern: The text.
@@ -259,7 +260,8 @@ class FilesystemBackend(BackendProtocol):
             return GrepResult(
                 error=f"Error searching path '{where}': {error_text(problem)}", matches=[]
             )
-        return GrepResult(search.error, result.matches, result.truncated or search.is_late)
+        is_cut = result.truncated or search.is_late
+        return GrepResult(search.error, result.matches, is_cut, search.skipped)
 
     agrep = search_twin(grep)
 

@@ -67,6 +67,11 @@ class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
         """`local-` and eight digits, new for each instance."""
         return self._sandbox_id
 
+    @property
+    def command_root(self) -> str:
+        """The path of `/` as commands see it; empty if it is `/`, too."""
+        return str(self.cwd) if self.virtual_mode and self.cwd.parent != self.cwd else ""
+
     def execute(self, command: str, *, timeout: float | None = None) -> ExecuteResponse:
         """Run a command with `/bin/sh`, without input.
 

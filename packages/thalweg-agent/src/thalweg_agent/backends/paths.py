@@ -64,6 +64,14 @@ def validate_path(path: str, *, allowed_prefixes: Sequence[str] | None = None) -
     return normalized
 
 
+def path_or_none(path: str) -> str | None:
+    """Return a path in its one form, or `None` if `validate_path` refuses it."""
+    try:
+        return validate_path(path)
+    except PathError:
+        return None
+
+
 def is_under(path: str, folder: str) -> bool:
     """Return whether a path is that of a folder, or of something in it.
 
@@ -125,16 +133,13 @@ def normalize_path(path: str | None) -> str:
 
 
 def files_under(files: Mapping[str, Value], folder: str) -> dict[str, Value]:
-    """Return the file at a path, or else all files under it.
+    """Return the file at a path, and all files under it.
 
     Args:
         files: By absolute path.
         folder: As `normalize_path` returns it.
     """
-    if folder in files:
-        return {folder: files[folder]}
-    prefix = "/" if folder == "/" else f"{folder}/"
-    return {path: value for path, value in files.items() if path.startswith(prefix)}
+    return {path: value for path, value in files.items() if is_under(path, folder)}
 
 
 def relative_to(path: str, folder: str) -> str:

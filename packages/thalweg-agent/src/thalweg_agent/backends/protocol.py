@@ -73,7 +73,6 @@ __all__ = [
     "execute_accepts_timeout",
     "in_time",
     "supports_delete",
-    "timeout_of",
 ]
 
 
@@ -281,7 +280,9 @@ class SandboxBackendProtocol(BackendProtocol):
         timeout: int | None = None,  # noqa: ASYNC109  # handed on to the blocking method
     ) -> ExecuteResponse:
         """Run a command of a shell to its end; see `execute`."""
-        return await asyncio.to_thread(partial(self.execute, command, **timeout_of(self, timeout)))
+        takes = timeout is not None and execute_accepts_timeout(type(self))
+        named = {"timeout": timeout} if takes else {}
+        return await asyncio.to_thread(partial(self.execute, command, **named))
 
 
 def supports_delete(backend: BackendProtocol) -> bool:
@@ -296,12 +297,6 @@ def execute_accepts_timeout(cls: type[SandboxBackendProtocol]) -> bool:
         return "timeout" in inspect.signature(cls.execute).parameters
     except (ValueError, TypeError):
         return False
-
-
-def timeout_of(sandbox: SandboxBackendProtocol, seconds: int | None) -> dict[str, int]:
-    """Return the `timeout` of an `execute` call: empty if none is requested or none is accepted."""
-    takes = seconds is not None and execute_accepts_timeout(type(sandbox))
-    return {"timeout": seconds} if takes and seconds is not None else {}
 
 
 @lru_cache(maxsize=256)

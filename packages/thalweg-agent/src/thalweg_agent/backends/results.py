@@ -1,6 +1,6 @@
 """Results of a backend's methods, and the errors and limits that they name."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Literal, NotRequired
 
@@ -212,6 +212,8 @@ class GrepResult:
     """`None` after a failure; next to an error, the matches found so far."""
     truncated: bool = False
     """There may be more: the search stopped at its time or at the number asked for."""
+    skipped: list[FileInfo] = field(default_factory=list[FileInfo])
+    """Files that were too large to be searched."""
 
 
 @dataclass
@@ -268,4 +270,4 @@ def cap_matches(result: GrepResult, max_count: int | None) -> GrepResult:
     """Cut a search's result to `max_count` matches, and mark it as truncated if there were more."""
     if max_count is None or result.matches is None or len(result.matches) <= max_count:
         return result
-    return GrepResult(error=result.error, matches=result.matches[:max_count], truncated=True)
+    return replace(result, matches=result.matches[:max_count], truncated=True)

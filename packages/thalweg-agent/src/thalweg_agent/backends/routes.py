@@ -125,7 +125,7 @@ def inner_globs(pattern: str, names: list[str]) -> list[str]:
         return [pattern]
     rests: dict[str, None] = {}
     for alternative in alternatives(pattern):
-        segments = [segment for segment in alternative.split("/") if segment]
+        segments = [segment for segment in alternative.split("/") if segment not in {"", "."}]
         rests.update({f"/{'/'.join(rest)}": None for rest in _after(segments, names) if rest})
     return list(rests)
 

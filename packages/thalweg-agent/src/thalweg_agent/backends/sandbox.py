@@ -49,7 +49,7 @@ from thalweg_agent.backends.remote.results import (
     as_read,
     is_answer,
 )
-from thalweg_agent.backends.searches.globs import compile_grep_include_glob
+from thalweg_agent.backends.searches.globs import anchored, compile_grep_include_glob
 from thalweg_agent.backends.text import (
     EMPTY_OLD_STRING_ERROR,
     TRUNCATION_MARKER_TEMPLATE,
@@ -174,6 +174,7 @@ def included(glob: str) -> str:
         InvalidGlobPatternError: See `compile_grep_include_glob`.
     """
     compile_grep_include_glob(glob)
+    glob = anchored(glob)
     # Slow to import, and most agents never search.
     from wcmatch import glob as wcmatch  # noqa: PLC0415
 
@@ -290,7 +291,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
     def _write(self, path: str, content: str) -> Flow[WriteResult]:
         there, raw = self.inside(path), content.encode()
         made = yield from _run(self, _make_room(there))
-        if made.exit_code != 0 or "Error:" in made.output:
+        if made.exit_code not in {None, 0} or "Error:" in made.output:
             return WriteResult(error=made.output.strip() or f"Failed to write file '{path}'")
         if problem := (yield from _upload(self, [(path, raw)])):
             return WriteResult(error=f"Failed to write file '{path}': {problem}")
@@ -326,7 +327,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
             self, f"[ -e {name} ] || [ -L {name} ] || exit 1; rm -rf -- {name} 2>&1"
         )
         problem = gone.output.strip()
-        if gone.exit_code == 0:
+        if gone.exit_code == 0 or (gone.exit_code is None and not problem):
             return DeleteResult(path=path)
         if gone.exit_code == 1 and not problem:
             return DeleteResult(error=f"Error: '{path}' not found")

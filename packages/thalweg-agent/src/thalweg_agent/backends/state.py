@@ -1,6 +1,5 @@
 """Files in the state of an agent: they live and are checkpointed with its thread."""
 
-from base64 import standard_b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
@@ -14,12 +13,13 @@ from thalweg_agent.backends.concurrency.run_context import RunContext, here
 from thalweg_agent.backends.file_data import (
     create_file_data,
     file_data_from_bytes,
+    file_data_to_bytes,
     file_data_to_string,
     read_file_type,
     update_file_data,
     with_content,
 )
-from thalweg_agent.backends.paths import ROOT_IS_KEPT, validate_path
+from thalweg_agent.backends.paths import ROOT_IS_KEPT, path_or_none, validate_path
 from thalweg_agent.backends.protocol import (
     FILE_NOT_FOUND,
     INVALID_PATH,
@@ -124,7 +124,7 @@ class StateBackend(BlockingBackend):
         try:
             with _changing() as at:
                 for path, content in files:
-                    if not _is_valid(path):
+                    if not path_or_none(path):
                         continue
                     held = made.get(path) or at.get_file(path)
                     created_at = held.get("created_at") if held else None
@@ -188,17 +188,9 @@ _NO_STEP = (
 )
 
 
-def _is_valid(path: str) -> bool:
-    try:
-        validate_path(path)
-    except PathError:
-        return False
-    return True
-
-
 def _download(path: str, data: FileData | None) -> FileDownloadResponse:
     if data is None:
-        return FileDownloadResponse(path, error=FILE_NOT_FOUND if _is_valid(path) else INVALID_PATH)
-    text = file_data_to_string(data)
-    is_bytes = data.get("encoding") == "base64"
-    return FileDownloadResponse(path, standard_b64decode(text) if is_bytes else text.encode())
+        return FileDownloadResponse(
+            path, error=FILE_NOT_FOUND if path_or_none(path) else INVALID_PATH
+        )
+    return FileDownloadResponse(path, file_data_to_bytes(data))

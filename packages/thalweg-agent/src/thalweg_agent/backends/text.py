@@ -204,7 +204,7 @@ def edit_text(
     r"""Replace like `perform_string_replacement`, for any line endings.
 
     A model sees every line with `\n` at its end. Its `\n` matches any end of a line here, the new
-    text gets the file's line endings, and the rest is unchanged to the byte.
+    text gets the end of the line in which it is put, and the rest is unchanged to the byte.
 
     Example:
         >>> edit_text("one\r\ntwo\r\nthree\r\n", "one\ntwo", "1\n2")
@@ -216,8 +216,13 @@ def edit_text(
     if problem := _unmatched(with_plain_ends(content), old, replace_all=replace_all):
         return problem
     searched = _END.pattern.join(re.escape(part) for part in old.split("\n"))
-    new = new.replace("\n", _END.findall(content)[0])
-    return re.subn(searched, lambda _: new, content)
+    first = _END.findall(content)[0]
+
+    def replacement(match: re.Match[str]) -> str:
+        end = _END.search(content, match.start())
+        return new.replace("\n", end[0] if end else first)
+
+    return re.subn(searched, replacement, content)
 
 
 _END: Final = re.compile(r"(?:\r\n|\r(?!\n)|(?<!\r)\n)")

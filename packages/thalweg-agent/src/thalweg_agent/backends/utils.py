@@ -1,4 +1,4 @@
-"""The public names of `deepagents.backends.utils`, each defined in a file of its own."""
+"""Names of `deepagents.backends.utils`, each defined in a file of its own."""
 
 from thalweg.errors import InvalidGlobPatternError
 from thalweg_agent.backends.file_data import (
@@ -12,21 +12,16 @@ from thalweg_agent.backends.paths import sanitize_tool_call_id, to_posix_path, v
 from thalweg_agent.backends.protocol import FileInfo, GrepMatch
 from thalweg_agent.backends.searches.globs import compile_grep_include_glob
 from thalweg_agent.backends.searches.matches import (
-    build_grep_results_dict,
     format_grep_matches,
     grep_matches_from_files,
     regex_literal_hint,
 )
 from thalweg_agent.backends.text import (
     EMPTY_CONTENT_WARNING,
-    EMPTY_OLD_STRING_ERROR,
     MAX_LINE_LENGTH,
     TOOL_RESULT_TOKEN_LIMIT,
     TRUNCATION_GUIDANCE,
-    TRUNCATION_MARKER_TEMPLATE,
-    check_empty_content,
     format_content_with_line_numbers,
-    normalize_read_bounds,
     perform_string_replacement,
     slice_read_response,
     truncate_if_too_long,
@@ -34,25 +29,20 @@ from thalweg_agent.backends.text import (
 
 __all__ = [
     "EMPTY_CONTENT_WARNING",
-    "EMPTY_OLD_STRING_ERROR",
     "MAX_LINE_LENGTH",
     "MAX_VIDEO_INPUT_BYTES",
     "TOOL_RESULT_TOKEN_LIMIT",
     "TRUNCATION_GUIDANCE",
-    "TRUNCATION_MARKER_TEMPLATE",
     "FileInfo",
     "FileType",
     "GrepMatch",
     "InvalidGlobPatternError",
-    "build_grep_results_dict",
-    "check_empty_content",
     "compile_grep_include_glob",
     "create_file_data",
     "file_data_to_string",
     "format_content_with_line_numbers",
     "format_grep_matches",
     "grep_matches_from_files",
-    "normalize_read_bounds",
     "perform_string_replacement",
     "regex_literal_hint",
     "sanitize_tool_call_id",

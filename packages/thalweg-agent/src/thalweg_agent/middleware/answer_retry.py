@@ -176,7 +176,8 @@ class _RetriedTurn:
             return self._with(response, *response.result)
         answer = response.result[k]
         assert isinstance(answer, AIMessage)  # noqa: S101 (it was looked for)
-        if answer.invalid_tool_calls or any(not call["id"] for call in answer.tool_calls):
+        ids = {call["id"] for call in answer.tool_calls if call["id"]}
+        if answer.invalid_tool_calls or len(ids) < len(answer.tool_calls):
             return self._repair(response, k, _identified(answer, self._taken()))
         if not is_empty(answer):
             return self._with(response, *response.result)

@@ -50,12 +50,7 @@ __all__ = [
     "AsyncSubAgentMiddleware",
     "AsyncSubAgentState",
     "AsyncTask",
-    "CancelAsyncTaskSchema",
-    "CheckAsyncTaskSchema",
-    "ListAsyncTasksSchema",
-    "StartAsyncTaskSchema",
     "TaskEvent",
-    "UpdateAsyncTaskSchema",
 ]
 _log = logging.getLogger("thalweg.subagents")
 POLL_S: Final = 5.0

@@ -44,8 +44,6 @@ from thalweg_agent.backends.concurrency.state_channel import (
     FilesystemState,
     merge_notes,
 )
-from thalweg_agent.backends.filesystem import FilesystemBackend
-from thalweg_agent.backends.local_shell import LocalShellBackend
 from thalweg_agent.backends.paths import sanitize_tool_call_id
 from thalweg_agent.backends.protocol import BackendProtocol, FileData, supports_delete
 from thalweg_agent.backends.state import StateBackend
@@ -68,9 +66,9 @@ from thalweg_agent.tools.places import (
     artifacts_root,
     below_routes,
     keeps_in_state,
+    shell_folder,
     supports_execution,
 )
-from thalweg_agent.tools.reading import READ_FILE_TRUNCATION_MSG
 from thalweg_agent.tools.rights import (
     FilesystemOperation,
     FilesystemPermission,
@@ -80,17 +78,7 @@ from thalweg_agent.tools.rights import (
     rights,
 )
 from thalweg_agent.tools.schemas import (
-    DEFAULT_READ_LIMIT,
-    DEFAULT_READ_OFFSET,
-    DeleteSchema,
-    EditFileSchema,
-    ExecuteSchema,
-    GlobSchema,
     GrepSchema,
-    LsSchema,
-    ReadFileSchema,
-    ReadVideoFileSchema,
-    WriteFileSchema,
 )
 from thalweg_agent.tools.video import video_dependencies_available
 from thalweg_agent.tools.viewing import NO_LINES_REQUESTED_WARNING
@@ -105,49 +93,28 @@ _VARIANTS = {
 }
 """All default descriptions of these tools."""
 __all__ = [
-    "DEFAULT_READ_LIMIT",
-    "DEFAULT_READ_OFFSET",
-    "DELETE_TOOL_DESCRIPTION",
-    "EDIT_FILE_TOOL_DESCRIPTION",
     "EMPTY_CONTENT_WARNING",
-    "EXECUTE_TOOL_DESCRIPTION",
     "GLOB_PATHLESS_DENIED_HINT",
     "GLOB_TIMEOUT",
-    "GLOB_TOOL_DESCRIPTION",
     "GLOB_TRUNCATION_NOTE",
     "GLOB_UNREADABLE_NOTE",
-    "GREP_GLOB_DESCRIPTION",
-    "GREP_OUTPUT_MODE_DESCRIPTION",
     "GREP_TOOL_DESCRIPTION",
     "GREP_TRUNCATION_NOTE",
-    "LIST_FILES_TOOL_DESCRIPTION",
     "NO_LINES_REQUESTED_WARNING",
     "NUM_CHARS_PER_TOKEN",
     "READ_FILE_TOOL_DESCRIPTION",
-    "READ_FILE_TRUNCATION_MSG",
-    "READ_FILE_VIDEO_TOOL_DESCRIPTION",
     "TOOLS_EXCLUDED_FROM_EVICTION",
-    "TOO_LARGE_HUMAN_MSG",
     "TOO_LARGE_TOOL_MSG",
     "WRITE_FILE_TOOL_DESCRIPTION",
-    "ArgumentError",
     "BackendKindError",
-    "DeleteSchema",
-    "EditFileSchema",
-    "ExecuteSchema",
     "FileData",
     "FilesystemMiddleware",
     "FilesystemOperation",
     "FilesystemPermission",
     "FilesystemState",
     "FsToolName",
-    "GlobSchema",
     "GrepSchema",
-    "LsSchema",
-    "ReadFileSchema",
-    "ReadVideoFileSchema",
     "SharedState",
-    "WriteFileSchema",
     "supports_execution",
 ]
 NUM_CHARS_PER_TOKEN = 4
@@ -160,19 +127,10 @@ DEFAULT_READ_TOKENS = 20_000
 """Bound on one `read_file` where results are not evicted."""
 TOOLS_EXCLUDED_FROM_EVICTION = tuple(name for name in FILE_TOOLS if name != "execute")
 """Tools whose results have bounds of their own."""
-LIST_FILES_TOOL_DESCRIPTION = prompt("tool_ls").text
 READ_FILE_TOOL_DESCRIPTION = prompt("tool_read_file").text
-READ_FILE_VIDEO_TOOL_DESCRIPTION = described("read_file", frozenset(), samples_video=True)
 WRITE_FILE_TOOL_DESCRIPTION = prompt("tool_write_file").text
-EDIT_FILE_TOOL_DESCRIPTION = prompt("tool_edit_file").text
-DELETE_TOOL_DESCRIPTION = prompt("tool_delete").text
-GLOB_TOOL_DESCRIPTION = prompt("tool_glob").text
 GREP_TOOL_DESCRIPTION = described("grep", frozenset(FILE_TOOLS))
-GREP_GLOB_DESCRIPTION = str(GrepSchema.model_fields["glob"].description)
-GREP_OUTPUT_MODE_DESCRIPTION = str(GrepSchema.model_fields["output_mode"].description)
-EXECUTE_TOOL_DESCRIPTION = described("execute", frozenset(FILE_TOOLS))
 TOO_LARGE_TOOL_MSG = prompt("too_large_result").text
-TOO_LARGE_HUMAN_MSG = prompt("too_large_message").text
 Messages = list[AnyMessage]
 
 
@@ -215,7 +173,7 @@ def shell_paths(backend: BackendProtocol) -> str:
     """Return which folders of the file tools have another path in a command, or none at all."""
     default = backend.default if isinstance(backend, CompositeBackend) else backend
     routes = backend.sorted_routes if isinstance(backend, CompositeBackend) else ()
-    mapped: dict[str, str | None] = {prefix: _host(default, at) for prefix, at in routes}
+    mapped: dict[str, str | None] = {p: shell_folder(backend, at) for p, at in routes}
     if root := getattr(default, "command_root", ""):
         mapped["/"] = root
     pairs = [f"- `{_folder(p)}` -> `{_folder(host)}`" for p, host in mapped.items() if host]
@@ -226,13 +184,6 @@ def shell_paths(backend: BackendProtocol) -> str:
         mapped=_section("shell_paths_mapped", pairs),
         unmapped=_section("shell_paths_unmapped", others),
     )
-
-
-def _host(default: BackendProtocol, at: BackendProtocol) -> str | None:
-    """Return the folder of a backend's files as another backend's shell sees it, or `None`."""
-    if not (isinstance(default, LocalShellBackend) and isinstance(at, FilesystemBackend)):
-        return None
-    return str(at.cwd) if at.virtual_mode else "/"
 
 
 def _folder(path: str) -> str:
@@ -495,5 +446,7 @@ def _check_rights(given: Rights, backend: BackendProtocol) -> None:
     if given and supports_execution(backend) and not below_routes(given, backend):
         what = "FilesystemMiddleware does not yet support permissions with backends that execute"
         problem = "a command of the execute tool could touch what the rules deny"
-        fix = "drop the rules, use a backend without a shell, or limit them to routes"
+        fix = (
+            "drop the rules, use a backend without a shell, or limit them to routes it cannot reach"
+        )
         raise UnsupportedRuleError(what, problem, fix)

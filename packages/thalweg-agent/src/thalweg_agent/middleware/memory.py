@@ -27,6 +27,7 @@ from thalweg.engine.additions import Addition
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import ConfigError, MemoryFileError
 from thalweg_agent.backends.protocol import FILE_NOT_FOUND, BackendProtocol, FileDownloadResponse
+from thalweg_agent.middleware.templates import check_template
 from thalweg_agent.prompts import prompt
 from thalweg_agent.tools.asking import BackendRequest, Steps, arun, run
 
@@ -43,7 +44,7 @@ LEAST_BUDGET = 150
 """Tokens for each file, of which at least something is to be shown."""
 MAX_MEMORY_FILE_SIZE = 1024 * 1024
 """Bytes of a file that are kept in the state."""
-_SLOT = "{agent_memory}"
+_SLOTS = ("agent_memory",)
 _REMEMBERED = 8
 
 
@@ -213,7 +214,7 @@ class MemoryFilesMiddleware(AgentMiddleware[MemoryFilesState, Any, Any]):
         budget: int = DEFAULT_BUDGET,
     ) -> None:
         super().__init__()
-        _check_template(system_prompt)
+        check_template(system_prompt, _SLOTS)
         if budget < (least := LEAST_BUDGET * max(1, len(sources))):
             problem = f"{budget} tokens are too few for {len(sources)} files"
             raise ConfigError("budget", problem, f"pass {least} or more")
@@ -313,17 +314,6 @@ MemoryMiddleware = MemoryFilesMiddleware
 
 MemoryState = MemoryFilesState
 """Its name in deepagents."""
-
-
-def _check_template(template: object) -> None:
-    if template is None:
-        return
-    if not isinstance(template, str):
-        msg = f"system_prompt must be str or None, got {type(template).__name__}"
-        raise TypeError(msg)
-    if _SLOT not in template:
-        msg = "system_prompt must contain the `{agent_memory}` format slot"
-        raise ValueError(msg)
 
 
 def _read(path: str, answer: FileDownloadResponse) -> str | None:

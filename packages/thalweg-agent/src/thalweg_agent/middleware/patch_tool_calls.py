@@ -66,15 +66,13 @@ def patched(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 
     Valid messages are the same objects, in the same order.
     """
-    answered = _answered(messages)
+    missing = _missing_results(messages)
     called: set[str] = set()
     made: list[AnyMessage] = []
-    for message in messages:
+    for index, message in enumerate(messages):
         if isinstance(message, AIMessage):
-            calls = dict(_calls(message))
-            called |= calls.keys()
-            made.append(message)
-            made += [_result(uid, *calls[uid]) for uid in calls if uid not in answered]
+            called |= dict(_calls(message)).keys()
+            made += [message, *missing[index]]
         elif isinstance(message, ToolMessage) and message.tool_call_id not in called:
             made.append(_as_note(message))
         else:
@@ -82,8 +80,23 @@ def patched(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     return made
 
 
-def _answered(messages: Sequence[AnyMessage]) -> set[str]:
-    return {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+def _missing_results(messages: Sequence[AnyMessage]) -> dict[int, list[ToolMessage]]:
+    """Return the missing results, by the index of the answer that makes the calls.
+
+    A result belongs to the last call of its id before it: some servers count ids from 0 in every
+    answer.
+    """
+    missing: dict[int, list[ToolMessage]] = {}
+    results: set[str] = set()
+    for index in reversed(range(len(messages))):
+        message = messages[index]
+        if isinstance(message, ToolMessage):
+            results.add(message.tool_call_id)
+        elif isinstance(message, AIMessage):
+            calls = dict(_calls(message))
+            missing[index] = [_result(uid, *calls[uid]) for uid in calls if uid not in results]
+            results -= calls.keys()
+    return missing
 
 
 def _calls(message: AIMessage) -> Iterator[tuple[str, tuple[str, str]]]:

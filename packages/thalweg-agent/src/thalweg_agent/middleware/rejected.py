@@ -6,7 +6,7 @@ from typing import Any
 from langchain.tools.tool_node import ToolCallRequest
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
-from thalweg_agent.backends.paths import validate_path
+from thalweg_agent.backends.paths import path_or_none
 from thalweg_agent.prompts import prompt
 
 _MEDIA = {"image", "audio", "video", "file"}
@@ -47,10 +47,7 @@ def _changed(name: str, args: Mapping[str, object]) -> str | None:
     path = args.get("file_path")
     if name not in _CHANGES or not isinstance(path, str):
         return None
-    try:
-        return validate_path(path)
-    except ValueError:
-        return None
+    return path_or_none(path)
 
 
 def without_media(messages: Sequence[AnyMessage]) -> dict[int, AnyMessage]:

@@ -5,7 +5,7 @@ does; every result has a bounded length, and one that is cut states how to read 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Semaphore
 
 from thalweg_agent.backends.protocol import (
@@ -33,6 +33,8 @@ GLOB_TRUNCATION_NOTE = prompt("glob_cut").text
 GLOB_UNREADABLE_NOTE = prompt("glob_unreadable").text
 GLOB_PATHLESS_DENIED_HINT = ". " + prompt("glob_denied").text
 
+MAX_LARGE = 10
+"""Files that are named as too large to be searched."""
 LONG_LINE = 2_000
 """Characters of a matching line that are shown whole; a longer one is shown around the match."""
 
@@ -129,26 +131,38 @@ def grep(
     if path is not None:
         path = context.access.checked("read", path)
     most = context.grep_max_count if max_count is None else max_count
-    bound = {"max_count": most} if accepts_max_count(type(context.backend)) else {}
-    found = yield from ask(GrepResult, "grep", pattern, path=path, glob=glob, **bound)
-    return _matches(context, cap_matches(found, most), output_mode, pattern)
+    requested, takes_count = most, accepts_max_count(type(context.backend))
+    while True:
+        bound = {"max_count": requested} if takes_count else {}
+        found = yield from ask(GrepResult, "grep", pattern, path=path, glob=glob, **bound)
+        matches = found.matches or []
+        readable = set(context.access.shown(dict.fromkeys(match["path"] for match in matches)))
+        shown = [match for match in matches if match["path"] in readable]
+        # Matches that a rule hides took the place of others.
+        needed = most and most + len(matches) - len(shown)
+        if not (takes_count and found.truncated) or requested == needed:
+            break
+        requested = needed
+    found = cap_matches(replace(found, matches=shown), most)
+    return _matches(context, found, output_mode, pattern)
 
 
 def _matches(
     context: FileToolContext, found: GrepResult, mode: OutputMode, pattern: str
 ) -> ToolAnswer:
-    matches = found.matches or []
-    readable = set(context.access.shown(dict.fromkeys(match["path"] for match in matches)))
-    shown = [match for match in matches if match["path"] in readable]
+    shown = found.matches or []
     if found.error and not shown:
         return refuse(found.error)
     shown = [_around(match, pattern) for match in shown]
     text = truncate_if_too_long(format_grep_matches(shown, mode))
+    if large := context.access.shown(info["path"] for info in found.skipped):
+        listed = ", ".join(large[:MAX_LARGE]) + (", …" if len(large) > MAX_LARGE else "")
+        text = f"{text}\n\n{prompt('grep_large').render(paths=listed)}"
     if found.error:
         return refuse(f"{truncate_if_too_long(found.error)}\n\nPartial matches:\n{text}")
     if found.truncated:
         return ToolAnswer(f"{text}\n\n{GREP_TRUNCATION_NOTE}")
-    if not matches and (hint := regex_literal_hint(pattern)):
+    if not shown and (hint := regex_literal_hint(pattern)):
         return ToolAnswer(f"{text}\n\n{hint}")
     return ToolAnswer(text)
 

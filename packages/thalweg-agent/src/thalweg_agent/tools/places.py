@@ -7,6 +7,7 @@ from functools import lru_cache
 from thalweg_agent.backends.calls.foreign import ForeignBackend
 from thalweg_agent.backends.composite import CompositeBackend
 from thalweg_agent.backends.filesystem import FilesystemBackend
+from thalweg_agent.backends.local_shell import LocalShellBackend
 from thalweg_agent.backends.paths import validate_path
 from thalweg_agent.backends.protocol import BackendProtocol, SandboxBackendProtocol
 from thalweg_agent.backends.state import StateBackend
@@ -53,10 +54,22 @@ def keeps_in_state(backend: BackendProtocol) -> bool:
 
 def below_routes(rules: Iterable[FilesystemPermission], backend: BackendProtocol) -> bool:
     """Return whether rules concern only backends that the shell of the default cannot reach."""
-    routes = [prefix for prefix, _ in _routes(backend)]
+    routes = [
+        prefix
+        for prefix, routed in _routes(backend)
+        if not any(shell_folder(backend, part) for part in parts(routed))
+    ]
     return bool(routes) and all(
         any(path.startswith(prefix) for prefix in routes) for rule in rules for path in rule.paths
     )
+
+
+def shell_folder(backend: BackendProtocol, part: BackendProtocol) -> str | None:
+    """Return the folder of a backend's files as the shell of another one sees it, or `None`."""
+    shell = backend.default if isinstance(backend, CompositeBackend) else backend
+    if not (isinstance(shell, LocalShellBackend) and isinstance(part, FilesystemBackend)):
+        return None
+    return str(part.cwd) if part.virtual_mode else "/"
 
 
 def parts(backend: BackendProtocol) -> Iterator[BackendProtocol]:

@@ -3,7 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from thalweg_agent.backends.text import TRUNCATION_MARKER_TEMPLATE, format_content_with_line_numbers
+from thalweg_agent.backends.text import (
+    TRUNCATION_MARKER_TEMPLATE,
+    format_content_with_line_numbers,
+    lines_of,
+)
 from thalweg_agent.prompts import prompt
 
 PREVIEW_LINE_CHAR_LIMIT = 1000
@@ -47,7 +51,7 @@ def preview_of(text: str, *, head_lines: int = 5, tail_lines: int = 5) -> Conten
         ... [2 lines truncated] ...
         4  d
     """
-    lines = text.splitlines()
+    lines = [line.rstrip("\r\n") for line in lines_of(text)]
     omitted = len(lines) - head_lines - tail_lines
     if omitted <= 0:
         return ContentPreview(_rows(lines, 1), lines_omitted=False, lines_clipped=_long(lines))

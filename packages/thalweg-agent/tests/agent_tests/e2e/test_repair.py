@@ -18,7 +18,7 @@ from thalweg.engine.settings import ContextPolicy
 from thalweg.errors import ConfigError
 from thalweg_agent.middleware.answer_retry import AnswerMiddleware, is_empty
 from thalweg_agent.middleware.loops import LoopMiddleware
-from thalweg_agent.middleware.patch_tool_calls import PatchToolCallsMiddleware
+from thalweg_agent.middleware.patch_tool_calls import PatchToolCallsMiddleware, patched
 
 with_and_without = pytest.mark.parametrize("engine", [True, False], ids=["engine", "plain"])
 
@@ -475,3 +475,20 @@ def test_a_run_that_was_cancelled_under_way_goes_on_with_the_next_request() -> N
     assert "did not complete - no result was recorded" in log[2]
     assert [log[0], *log[3:5]] == ["Do it.", "Once more.", ""]
     assert model.problems == []
+
+
+def test_a_result_belongs_to_the_last_call_of_its_id_before_it() -> None:
+    """A server counts from 0 in each answer: a pending call is not answered by an older result."""
+    one, two = (calls("look", "call_0", path=path) for path in ("a", "b"))
+    result = ToolMessage("a", tool_call_id="call_0")
+    done = patched([HumanMessage("go"), one, result, HumanMessage("on"), two, HumanMessage("?")])
+    assert [m.type for m in done] == ["human", "ai", "tool", "human", "ai", "tool", "human"]
+
+
+def test_calls_of_one_answer_with_one_id_get_ids_of_their_own() -> None:
+    """Both are done, and each result belongs to its call."""
+    twice = AIMessage("", tool_calls=[*calls("look", "same", path="a").tool_calls] * 2)
+    agent = repairing(RuledModel(rule=says(twice, "Done.")), [look], engine=False)
+    messages = agent.invoke(say("Look twice"), AT)["messages"]
+    assert is_paired(messages)
+    assert len({m.tool_call_id for m in messages if isinstance(m, ToolMessage)}) == 2

@@ -13,9 +13,9 @@ from thalweg_agent.backends.calls.operations import (
     Answer,
     BackendOperation,
     DownloadFiles,
-    OperationBackend,
     OperationSandbox,
     UploadFiles,
+    WrappedBackend,
 )
 from thalweg_agent.backends.protocol import BackendProtocol
 
@@ -71,7 +71,7 @@ def _has_shell(backend: object) -> bool:
     return _has(backend, "execute") and _has(shell, "execute") and hasattr(shell, "id")
 
 
-class ForeignBackend(OperationBackend):
+class ForeignBackend(WrappedBackend):
     """A backend of another package.
 
     Args:
@@ -81,15 +81,6 @@ class ForeignBackend(OperationBackend):
     Raises:
         TypeError: A result lacks an attribute that its type requires.
     """
-
-    def __init__(self, backend: Any) -> None:  # noqa: ANN401  # of another package
-        self.backend = backend
-        """The object whose methods are called."""
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the backend has
-        if name == "backend":  # while a copy is made, nothing is there yet
-            raise AttributeError(name)
-        return getattr(self.backend, name)
 
     def _perform(self, operation: BackendOperation[Answer]) -> Answer:
         return _converted(operation, operation.call(self.backend))

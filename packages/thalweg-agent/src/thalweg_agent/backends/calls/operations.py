@@ -277,6 +277,19 @@ class OperationBackend(BlockingBackend):
     adownload_files = _awaited(BackendProtocol.adownload_files, DownloadFiles)
 
 
+class WrappedBackend(OperationBackend):
+    """A backend around another one, whose other attributes are its own."""
+
+    def __init__(self, backend: Any) -> None:  # noqa: ANN401  # may be of another package
+        self.backend = backend
+        """The object whose methods are called."""
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the backend has
+        if name == "backend":  # while a copy is made, nothing is there yet
+            raise AttributeError(name)
+        return getattr(self.backend, name)
+
+
 class OperationSandbox(OperationBackend, SandboxBackendProtocol):
     """The same for a backend that also runs commands."""
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from concurrent.futures import Future
-from threading import Lock
+from threading import Lock, get_ident
 from typing import Self
 
 
@@ -29,6 +29,19 @@ class PathLockQueue:
             self._queue.remove(done)
             self._let_through()
 
+    def refuse_deadlock(self, waiting: "PathLock") -> None:
+        """Check that a blocking lock does not wait for a task of the event loop that it blocks.
+
+        Raises:
+            RuntimeError: It does.
+        """
+        with self._lock:
+            before = self._queue[: self._queue.index(waiting)]
+        if any(lock.loop_thread == get_ident() and lock.meets(waiting) for lock in before):
+            path = waiting.path.rstrip("/")
+            msg = f"a task of this event loop changes {path!r}: await the asynchronous method here"
+            raise RuntimeError(msg)
+
     def _let_through(self) -> None:
         for k, waiting in enumerate(self._queue):
             if waiting.let_through.done():
@@ -43,6 +56,8 @@ class PathLock:
     def __init__(self, turnstile: PathLockQueue, path: str) -> None:
         self.let_through: Future[None] = Future()
         self._turnstile = turnstile
+        self.loop_thread = 0
+        """The thread whose event loop's task has or awaits the lock; 0 of a blocking caller."""
         self.path = path.rstrip("/") + "/"
         """The path to change, with a `/` at its end."""
 
@@ -53,6 +68,7 @@ class PathLock:
     def __enter__(self) -> Self:
         self._turnstile.line_up(self)
         try:
+            self._turnstile.refuse_deadlock(self)
             self.let_through.result()
         except BaseException:
             self._turnstile.leave(self)
@@ -63,6 +79,7 @@ class PathLock:
         self._turnstile.leave(self)
 
     async def __aenter__(self) -> Self:
+        self.loop_thread = get_ident()
         self._turnstile.line_up(self)
         try:
             if not self.let_through.done():

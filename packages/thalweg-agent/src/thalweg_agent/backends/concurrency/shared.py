@@ -13,9 +13,9 @@ from thalweg_agent.backends.calls.operations import (
     Delete,
     DownloadFiles,
     EditOperation,
-    OperationBackend,
     OperationSandbox,
     ReadOperation,
+    WrappedBackend,
     WriteOperation,
     aperform,
     perform,
@@ -48,19 +48,12 @@ def shared(backend: BackendProtocol) -> "SharedBackend":
     return SharedBackend(backend)
 
 
-class SharedBackend(OperationBackend):
+class SharedBackend(WrappedBackend):
     """A backend that tracks which agent saw and changed what, and refuses to undo it unseen.
 
     Outside of an agent, and in a graph whose state does not keep our channel, it is the backend
     itself. Changes by commands of a shell, and by other processes, are not tracked.
     """
-
-    def __init__(self, backend: BackendProtocol) -> None:
-        self.backend = backend
-        """What keeps the files."""
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever the backend has)
-        return getattr(self.backend, name)
 
     def _perform(self, operation: BackendOperation[Answer]) -> Answer:
         access = _access(operation)

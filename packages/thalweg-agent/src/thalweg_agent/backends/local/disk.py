@@ -115,25 +115,29 @@ def read_bytes(place: FolderPath, most: int | None = None) -> bytes:
 
 
 def write_bytes(place: FolderPath, content: bytes) -> None:
-    """Write a file at a place; an existing file is replaced and its permissions are kept.
+    """Write a file at a place; an existing file is replaced and keeps its permissions and owner.
 
     Raises:
-        OSError: It cannot be written; the existing file is unchanged.
+        OSError: It cannot be written, or is write-protected; the existing file is unchanged.
     """
-    mode = _mode(place)
+    status = _status(place)
+    if status is not None and not os.access(place.name, os.W_OK, dir_fd=place.folder):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     temporary = FolderPath(place.folder, _temporary_name(place.name), place.shown)
     try:
         made = os.open(temporary.name, _NEW, place.file_mode, dir_fd=place.folder)
     except PermissionError:
         # A file may be open to us in a folder that is not.
-        if mode is None:
+        if status is None:
             raise
         _write_over(place, content)
         return
     try:
         with os.fdopen(made, "wb") as file:
-            if mode is not None and hasattr(os, "fchmod"):
-                os.fchmod(made, mode)
+            if status is not None and hasattr(os, "fchmod"):
+                with suppress(PermissionError):
+                    os.fchown(made, status.st_uid, status.st_gid)
+                os.fchmod(made, stat.S_IMODE(status.st_mode))
             file.write(content)
         os.replace(temporary.name, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
     except BaseException:
@@ -165,7 +169,7 @@ def create_bytes(place: FolderPath, content: bytes) -> bool:
     return True
 
 
-def _mode(place: FolderPath) -> int | None:
+def _status(place: FolderPath) -> os.stat_result | None:
     try:
         entry = entry_at(place)
     except FileNotFoundError:
@@ -174,7 +178,7 @@ def _mode(place: FolderPath) -> int | None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not entry.is_file:
         raise OSError(errno.ELOOP if entry.is_link else errno.EINVAL, "Not a regular file")
-    return stat.S_IMODE(entry.status.st_mode)
+    return entry.status
 
 
 def _temporary_name(name: str) -> str:

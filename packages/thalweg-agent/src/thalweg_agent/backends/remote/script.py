@@ -185,15 +185,19 @@ def edit_file(path: str, old: str, new: str, everywhere: str) -> None:
 
 
 def edit(text: str, old: str, new: str, *, everywhere: bool) -> tuple[str | None, int]:
-    r"""Replace a text in which `\n` matches any line ending, with the line endings of the file."""
+    r"""Replace a text in which `\n` matches any line ending, with the ending of the line there."""
     ends = re.compile(r"\r\n|\r(?!\n)|(?<!\r)\n")
     searched = re.compile(f"(?:{ends.pattern})".join(map(re.escape, ends.split(old))))
     count = len(searched.findall(text))
     if count == 0 or (count > 1 and not everywhere):
         return None, count
     first = ends.search(text)
-    put_in = ends.sub(lambda _: first.group() if first else "\n", new)
-    return searched.sub(lambda _: put_in, text), count
+
+    def put_in(match: re.Match[str]) -> str:
+        end = ends.search(text, match.start()) or first
+        return ends.sub(lambda _: end.group() if end else "\n", new)
+
+    return searched.sub(put_in, text), count
 
 
 def refusal(path: str, old: str, count: int) -> str:

@@ -16,7 +16,7 @@ from functools import cache
 from thalweg.errors import PathError
 from thalweg_agent.backends.local.disk import Find, FolderEntry, entry_at, read_bytes, walk
 from thalweg_agent.backends.paths import relative_to
-from thalweg_agent.backends.protocol import GrepMatch
+from thalweg_agent.backends.protocol import FileInfo, GrepMatch
 from thalweg_agent.backends.searches.globs import Matcher
 from thalweg_agent.backends.searches.matches import matching_lines
 
@@ -81,6 +81,8 @@ class FolderSearch:
     is_late: bool = False
     problems: list[str] = field(default_factory=list)
     """Files and folders that could not be read, one a line."""
+    skipped: list[FileInfo] = field(default_factory=list[FileInfo])
+    """Files that are larger than `most_bytes`."""
 
     @property
     def error(self) -> str | None:
@@ -111,9 +113,12 @@ class FolderSearch:
         needle = text.encode(errors="surrogatepass")
         for entry in self._candidates(base, text):
             shown = entry.place.shown
-            if not entry.is_file or entry.status.st_size > self.most_bytes:
+            if not entry.is_file:
                 continue
             if included and not included(relative_to(shown, base.place.shown)):
+                continue
+            if entry.status.st_size > self.most_bytes:
+                self.skipped.append(FileInfo(path=shown, size=entry.status.st_size))
                 continue
             try:
                 raw = read_bytes(entry.place)

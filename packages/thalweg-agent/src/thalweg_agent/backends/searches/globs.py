@@ -37,6 +37,7 @@ def compile_grep_include_glob(pattern: str) -> Matcher:
         >>> compile_grep_include_glob("/*.py")("src/app/main.py")
         False
     """
+    pattern = anchored(pattern)
     if ".." in to_posix_path(pattern).split("/"):
         problem = f"Path traversal not allowed in glob pattern {pattern!r}"
         raise InvalidGlobPatternError(problem)
@@ -46,6 +47,16 @@ def compile_grep_include_glob(pattern: str) -> Matcher:
     if "/" in pattern:
         return matches
     return lambda path: matches(path.rsplit("/", 1)[-1])
+
+
+def anchored(pattern: str) -> str:
+    """Return a pattern without `./` at its beginning: like `/`, it is the folder of the search.
+
+    Example:
+        >>> anchored("./*.py"), anchored("*.py")
+        ('/*.py', '*.py')
+    """
+    return re.sub(r"^(?:\./+)+", "/", pattern)
 
 
 def _globstars(pattern: str) -> int:

@@ -15,6 +15,7 @@ from thalweg_agent.backends.protocol import (
     GlobResult,
     GrepMatch,
     GrepResult,
+    cap_matches,
 )
 from thalweg_agent.backends.searches.globs import compile_grep_include_glob
 from thalweg_agent.backends.text import lines_of
@@ -153,10 +154,10 @@ def _context_lines(lines: Sequence[str], positions: range, pattern: str) -> list
 
 def capped(matches: Iterable[GrepMatch], max_count: int | None) -> GrepResult:
     """Take so many matches, and look for one more to know whether there are more."""
-    found = list(matches if max_count is None else islice(matches, max(0, max_count) + 1))
-    if max_count is None or len(found) <= max_count:
-        return GrepResult(matches=found)
-    return GrepResult(matches=found[: max(0, max_count)], truncated=True)
+    if max_count is None:
+        return GrepResult(matches=list(matches))
+    most = max(0, max_count)
+    return cap_matches(GrepResult(matches=list(islice(matches, most + 1))), most)
 
 
 def format_grep_matches(matches: Sequence[GrepMatch], output_mode: OutputMode) -> str:
@@ -179,14 +180,6 @@ def format_grep_matches(matches: Sequence[GrepMatch], output_mode: OutputMode) -
     if output_mode == "count":
         return "\n".join(f"{path}: {len(by_path[path])}" for path in sorted(by_path))
     return "\n".join(row for path in sorted(by_path) for row in (f"{path}:", *_rows(by_path[path])))
-
-
-def build_grep_results_dict(matches: Iterable[GrepMatch]) -> dict[str, list[tuple[int, str]]]:
-    """Group matches by file, as pairs of a line's number and text."""
-    return {
-        path: [(match["line"], match["text"]) for match in found]
-        for path, found in _by_path(matches).items()
-    }
 
 
 def _by_path(matches: Iterable[GrepMatch]) -> dict[str, list[GrepMatch]]:

@@ -57,6 +57,7 @@ from thalweg_agent.middleware.skills.tools import (
     resolved,
     skills_read,
 )
+from thalweg_agent.middleware.templates import check_template
 from thalweg_agent.prompts import prompt
 from thalweg_agent.skills.format import (
     MAX_SKILL_COMPATIBILITY_LENGTH,
@@ -98,7 +99,7 @@ SKILLS_SYSTEM_PROMPT = prompt("skills").text
 _REMEMBERED = 8
 """Lists of skills that a middleware remembers."""
 _log = logging.getLogger("thalweg.skills")
-_SLOTS = ("{skills_locations}", "{skills_load_warnings}", "{skills_list}")
+_SLOTS = ("skills_locations", "skills_load_warnings", "skills_list")
 
 
 def source_path(source: SkillSource) -> str:
@@ -215,7 +216,7 @@ class SkillsMiddleware(ModelCallFlow, ToolCallFlow, AgentMiddleware[SkillsState,
         budget: int = DEFAULT_BUDGET,
     ) -> None:
         super().__init__()
-        _check_template(system_prompt)
+        check_template(system_prompt, _SLOTS)
         if budget < LEAST_BUDGET:
             problem = f"{budget} tokens are too few for the list of skills"
             raise ConfigError("budget", problem, f"pass {LEAST_BUDGET} or more")
@@ -358,17 +359,6 @@ def disclosed_skill_tool_names(state: Mapping[str, object]) -> frozenset[str]:
     Middleware with an allowlist of tools should allow these as well.
     """
     return frozenset(disclosed(state))
-
-
-def _check_template(template: object) -> None:
-    if template is None:
-        return
-    if not isinstance(template, str):
-        msg = f"system_prompt must be str or None, got {type(template).__name__}"
-        raise TypeError(msg)
-    if missing := [slot for slot in _SLOTS if slot not in template]:
-        msg = f"system_prompt missing required format slot(s): {', '.join(missing)}"
-        raise ValueError(msg)
 
 
 def _skills(state: Mapping[str, Any]) -> Sequence[SkillMetadata]:

@@ -19,7 +19,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from thalweg.context.ready_tools import Tool, is_deferred, tool_name, with_deferral
-from thalweg_agent.backends.paths import validate_path
+from thalweg_agent.backends.paths import path_or_none
 from thalweg_agent.backends.protocol import FileDownloadResponse
 from thalweg_agent.skills.format import (
     INCLUDE_TOOLS,
@@ -178,7 +178,7 @@ def skills_read(
         skills: All skills.
         before: The result of the last call: a thread keeps the skills that it has read.
     """
-    paths = {_normal(skill["path"]): skill["path"] for skill in skills if include_names(skill)}
+    paths = {path_or_none(skill["path"]): skill["path"] for skill in skills if include_names(skill)}
     read = dict.fromkeys(path for path in before if path in paths.values())
     if not paths:
         return list(read)
@@ -195,17 +195,9 @@ def skills_read(
             pinned = message.additional_kwargs.get("skill")
             is_pinned = message.additional_kwargs.get("lc_source") == PINNED
             path = pinned.get("path") if is_pinned and isinstance(pinned, dict) else None
-        if isinstance(path, str) and (known := paths.get(_normal(path))):
+        if isinstance(path, str) and (known := paths.get(path_or_none(path))):
             read[known] = None
     return list(read)
-
-
-def _normal(path: str) -> str:
-    """Write a path as `read_file` takes it; one that it refuses is nobody's."""
-    try:
-        return validate_path(path)
-    except ValueError:
-        return ""
 
 
 def include_names(skill: SkillMetadata) -> list[str]:

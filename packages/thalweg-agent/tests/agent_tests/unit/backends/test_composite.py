@@ -392,3 +392,10 @@ def test_nobody_sees_where_one_backend_ends_and_the_next_begins(
     compare(lambda backend: found(backend.grep("needle", folder, pattern)))
     listed, there = (paths(backend.ls(folder).entries) for backend in (many, one))
     assert [path for path in listed if path != "/empty/"] == there
+
+
+def test_files_that_were_too_large_to_search_have_their_outer_paths(tmp_path: Path) -> None:
+    (tmp_path / "large.txt").write_text("needle" + "x" * (1 << 20))
+    disk = FilesystemBackend(tmp_path, max_file_size_mb=1)
+    found = CompositeBackend(StoreBackend(store=InMemoryStore()), {"/disk/": disk}).grep("needle")
+    assert [info["path"] for info in found.skipped] == ["/disk/large.txt"]

@@ -227,6 +227,36 @@ def test_a_file_keeps_its_rights_when_it_is_written(backend: FilesystemBackend, 
     assert stat.S_IMODE((root / "run.sh").stat().st_mode) == 0o750
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such rights")
+def test_a_write_protected_file_is_not_replaced(tmp_path: Path) -> None:
+    """In a folder that may be written; as a user whom rights hold for."""
+    (tmp_path / "locked.txt").write_text("before")
+    (tmp_path / "locked.txt").chmod(0o444)
+    tmp_path.chmod(0o777)
+    for above in list(tmp_path.parents)[:3]:
+        above.chmod(above.stat().st_mode | 0o111)
+
+    child = os.fork()
+    if child == 0:
+        if os.geteuid() == 0:
+            os.setuid(65534)
+        backend = FilesystemBackend(tmp_path)
+        written = backend.write("/locked.txt", "after").error or ""
+        edited = backend.edit("/locked.txt", "before", "after").error or ""
+        os._exit(0 if "denied" in written and "denied" in edited else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert (tmp_path / "locked.txt").read_text() == "before"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can")
+def test_a_file_that_root_writes_keeps_its_owner(backend: FilesystemBackend, root: Path) -> None:
+    backend.write("/a.txt", "one")
+    os.chown(root / "a.txt", 1234, 1235)
+    backend.write("/a.txt", "two")
+    status = (root / "a.txt").stat()
+    assert (status.st_uid, status.st_gid) == (1234, 1235)
+
+
 def test_whoever_reads_sees_a_whole_file(backend: FilesystemBackend) -> None:
     """The old one or the new one, and no third thing in the folder."""
     texts = {"one": "a" * 300_000, "two": "b" * 300_000}
@@ -342,6 +372,7 @@ def test_a_search_passes_over_what_is_binary_or_too_large(root: Path) -> None:
     found = FilesystemBackend(root, max_file_size_mb=1).grep("needle")
     assert found.error is None
     assert [m["path"] for m in found.matches or []] == ["/.hidden", "/ignored.txt", "/plain.txt"]
+    assert [info["path"] for info in found.skipped] == ["/large.txt"]
 
 
 def test_lines_beside_a_match_come_with_it_if_asked_for(backend: FilesystemBackend) -> None:

@@ -1,6 +1,7 @@
 # ruff: noqa: D102, ARG002 (methods of a backend, documented in the protocol)
 """A backend of another package is recognized by its methods."""
 
+import copy
 from types import SimpleNamespace
 
 import anyio
@@ -8,6 +9,7 @@ import pytest
 
 from thalweg_agent.backends import CompositeBackend, StateBackend
 from thalweg_agent.backends.calls.foreign import BackendKindError, ForeignSandbox, as_backend
+from thalweg_agent.backends.concurrency.shared import shared
 from thalweg_agent.backends.protocol import GlobResult, ReadResult, SandboxBackendProtocol
 from thalweg_agent.middleware.filesystem import FilesystemMiddleware
 
@@ -163,3 +165,8 @@ def test_an_object_without_the_methods_is_named_with_what_it_lacks() -> None:
 
     with pytest.raises(BackendKindError, match="Half has no read, write, edit, glob, grep"):
         as_backend(Half())
+
+
+def test_a_shared_backend_can_be_copied() -> None:
+    backend = StateBackend()
+    assert copy.copy(shared(backend)).backend is backend

@@ -1,8 +1,13 @@
 """Globs that cost too much are refused, and only those."""
 
+from pathlib import Path
+
 import pytest
 
 from thalweg.errors import InvalidGlobPatternError
+from thalweg_agent.backends.filesystem import FilesystemBackend
+from thalweg_agent.backends.routes import inner_globs
+from thalweg_agent.backends.sandbox import included
 from thalweg_agent.backends.searches.globs import MAX_GLOBSTARS, compile_grep_include_glob
 
 FINE = (
@@ -46,3 +51,16 @@ def test_a_pattern_that_is_refused_is_named() -> None:
 def test_stars_of_one_name_cost_little() -> None:
     """However many, however alike the name."""
     assert not compile_grep_include_glob("*a" * 40 + "b")("a" * 255)
+
+
+@pytest.mark.parametrize("pattern", ["./a/*.py", ".//a/*.py", "././a/**/*.py"])
+def test_a_pattern_may_begin_with_the_folder_of_the_search(pattern: str, tmp_path: Path) -> None:
+    """On a disk, in a state, over there, and below a route; `./*.py` is a file of that folder."""
+    assert compile_grep_include_glob(pattern)("a/b.py")
+    assert inner_globs(pattern, ["a"]) == inner_globs(pattern.replace("./", "").strip("/"), ["a"])
+    assert included(pattern) == included("/" + pattern.replace("./", "").strip("/"))
+    assert not compile_grep_include_glob("./*.py")("a/b.py")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b.py").touch()
+    found = FilesystemBackend(tmp_path).glob(pattern).matches or []
+    assert [info["path"] for info in found] == ["/a/b.py"]

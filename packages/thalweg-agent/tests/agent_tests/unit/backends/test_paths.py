@@ -86,11 +86,11 @@ def test_a_folder_of_a_search_has_one_form() -> None:
 
 
 def test_files_under_a_folder_are_those_in_it() -> None:
-    """Or the one that is at the path."""
+    """And the one that is at the path, which does not hide them: a state may have both."""
     files = {"/a": 1, "/a/b": 2, "/ab": 3, "/c/d": 4}
 
     assert files_under(files, "/") == files
-    assert files_under(files, "/a") == {"/a": 1}
+    assert files_under(files, "/a") == {"/a": 1, "/a/b": 2}
     assert files_under(files, "/c") == {"/c/d": 4}
     assert files_under(files, "/x") == {}
 

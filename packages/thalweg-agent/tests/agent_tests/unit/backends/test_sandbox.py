@@ -218,6 +218,7 @@ LINES = st.text(st.sampled_from("ab\n\r \u2028"), max_size=12)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=LINES, old=LINES.filter(bool), new=LINES, everywhere=st.booleans())
 @example(text="a\r\n", old="\n\n", new="b", everywhere=True)
+@example(text="a\r\nb\nc\n", old="b\nc", new="b\nc\nd", everywhere=False)
 def test_an_edit_over_there_does_what_an_edit_here_does(
     text: str, old: str, new: str, *, everywhere: bool
 ) -> None:
@@ -393,3 +394,24 @@ def test_a_listing_that_was_cut_and_a_command_that_was_killed_are_reported() -> 
     missing = as_ls(ExecuteResponse("sh: python3: not found", 127), "/", str)
     assert "python3: not found" in (missing.error or "")
     assert as_ls(ExecuteResponse("", 0), "/", str).error is None
+
+
+class Accepting(Scripted):
+    """Accepts every upload."""
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """Report that each was taken."""
+        return [FileUploadResponse(path) for path, _ in files]
+
+
+def test_a_transport_without_exit_codes_is_no_failure() -> None:
+    unknown = ExecuteResponse(output="", exit_code=None)
+    assert Accepting(unknown).write("/a.txt", "text").error is None
+    assert Scripted(unknown).delete("/a.txt").error is None
+
+
+def test_new_lines_end_as_the_line_in_which_they_are_put() -> None:
+    mixed = "one\r\ntwo\nthree\nfour"
+    assert edit_text(mixed, "two", "2\n2") == ("one\r\n2\n2\nthree\nfour", 1)
+    assert edit_text(mixed, "one", "1\n1") == ("1\r\n1\r\ntwo\nthree\nfour", 1)
+    assert edit_text(mixed, "four", "4\n4") == ("one\r\ntwo\nthree\n4\r\n4", 1)

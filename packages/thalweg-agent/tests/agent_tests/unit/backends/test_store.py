@@ -362,3 +362,20 @@ def test_the_root_is_not_deleted_and_is_no_file(backend: StoreBackend) -> None:
     assert "root" in (backend.delete("/").error or "")
     assert "folder" in (backend.write("/", "x").error or "")
     assert backend.read("/a.txt").error is None
+
+
+def test_a_blocking_call_on_a_loop_whose_task_changes_the_file_is_refused() -> None:
+    """The loop would wait for itself."""
+    backend = StoreBackend(store=Slow(), namespace=("files",))
+
+    async def both() -> None:
+        changing = asyncio.create_task(backend.awrite("/a.txt", "one"))
+        await asyncio.sleep(0)
+        with pytest.raises(RuntimeError, match="await the asynchronous method"):
+            backend.write("/a.txt", "two")
+        backend.write("/b.txt", "of another file")
+        assert (await changing).error is None
+        backend.write("/a.txt", "three")
+
+    asyncio.run(asyncio.wait_for(both(), 30))
+    assert backend.download_files(["/a.txt"])[0].content == b"three"

@@ -139,6 +139,18 @@ def test_no_listing_and_no_search_shows_a_denied_path(folder: Path, way: Way) ->
     assert "/public/a.txt" in shown
 
 
+def test_hidden_matches_take_no_place_of_others(folder: Path, way: Way) -> None:
+    (folder / "a.txt").write_text("heron\n" * 9)
+    (folder / "b.txt").write_text("heron\n" * 2)
+    tools = guarded(folder, deny("/a.txt"))
+
+    whole = call(tools, "grep", way=way, pattern="heron", max_count=2, output_mode="content")
+    cut = call(tools, "grep", way=way, pattern="heron", max_count=1, output_mode="content")
+    assert str(whole.content) == "/b.txt:\n  1: heron\n  2: heron"
+    assert "2: heron" not in str(cut.content)
+    assert "stopped early" in str(cut.content)
+
+
 @pytest.mark.parametrize("target", ["/", "/secrets", "/secrets/deep", "/link", "/public"])
 def test_a_folder_goes_only_if_everything_in_it_may(folder: Path, target: str, way: Way) -> None:
     """Rule order has no effect; a denied folder's own content may not be deleted, either."""
@@ -275,14 +287,23 @@ def test_no_spelling_of_a_path_shows_what_is_denied(
 
 @pytest.mark.parametrize("mode", ["allow", "deny"])
 def test_rules_and_a_shell_do_not_go_together(tmp_path: Path, mode: Mode) -> None:
-    """A command could touch what they deny; rules about other backends are fine."""
+    """A command could touch what they deny; rules about backends out of its reach are fine."""
     shell = LocalShellBackend(tmp_path, virtual_mode=True)
     disk = FilesystemBackend(tmp_path, virtual_mode=True)
-    routed = CompositeBackend(default=shell, routes={"/memories/": disk})
+    routed = CompositeBackend(default=shell, routes={"/memories/": StateBackend()})
+    on_disk = CompositeBackend(default=shell, routes={"/memories/": disk})
+    deep = CompositeBackend(StateBackend(), {"/deep/": disk})
+    on_disk_below = CompositeBackend(default=shell, routes={"/memories/": deep})
     inside = [FilesystemPermission(["write"], ["/memories/**"], mode)]
     outside = [FilesystemPermission(["write"], ["/**"], mode)]
 
-    for backend, rules in ((shell, inside), (routed, outside)):
+    refused_pairs = (
+        (shell, inside),
+        (routed, outside),
+        (on_disk, inside),
+        (on_disk_below, inside),
+    )
+    for backend, rules in refused_pairs:
         with pytest.raises(NotImplementedError, match="execute") as refused:
             FilesystemMiddleware(backend=backend, permissions=rules)
         assert isinstance(refused.value, ConfigError)

@@ -233,6 +233,9 @@ def test_arguments_that_cannot_be_used_are_refused_at_once() -> None:
         SkillsMiddleware(backend=given, sources=[], system_prompt=0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="missing required format slot"):
         SkillsMiddleware(backend=given, sources=[], system_prompt="{skills_list}")
+    slots = "{skills_locations} {skills_load_warnings} {skills_list}"
+    with pytest.raises(ValueError, match=r"other braces.*write {{ and }}"):
+        SkillsMiddleware(backend=given, sources=[], system_prompt=slots + ' as {"a": 1}')
     with pytest.raises(TypeError, match=r"expected str or \(str, str\) tuple"):
         SkillsMiddleware(backend=given, sources=[("/a", "b", "c")])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="duplicate tool name"):

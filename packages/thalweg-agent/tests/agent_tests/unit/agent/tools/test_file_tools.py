@@ -371,3 +371,13 @@ def test_what_a_backend_raises_is_told_to_the_model(way: Way) -> None:
     assert odd.content == "Error: glob failed: odd"
     assert missing.content == "Error: this backend cannot ls. Use another tool."
     assert {full.status, odd.status, missing.status} == {"error"}
+
+
+def test_a_search_names_files_that_are_too_large_for_it(tmp_path: Path, way: Way) -> None:
+    """Else a model would conclude that the text is not there."""
+    (tmp_path / "large.log").write_text("needle" + "x" * (1 << 20))
+    small = FilesystemBackend(tmp_path, max_file_size_mb=1)
+    told = call(FilesystemMiddleware(backend=small), "grep", way=way, pattern="needle")
+    assert told.status == "success"
+    assert str(told.content).startswith("No matches found\n\nNote: too large to be searched")
+    assert "/large.log" in str(told.content)
