@@ -143,12 +143,13 @@ def grep(
         if not (takes_count and found.truncated) or requested == needed:
             break
         requested = needed
+    hint = None if matches else regex_literal_hint(pattern)
     found = cap_matches(replace(found, matches=shown), most)
-    return _matches(context, found, output_mode, pattern)
+    return _matches(context, found, output_mode, pattern, hint)
 
 
 def _matches(
-    context: FileToolContext, found: GrepResult, mode: OutputMode, pattern: str
+    context: FileToolContext, found: GrepResult, mode: OutputMode, pattern: str, hint: str | None
 ) -> ToolAnswer:
     shown = found.matches or []
     if found.error and not shown:
@@ -162,7 +163,7 @@ def _matches(
         return refuse(f"{truncate_if_too_long(found.error)}\n\nPartial matches:\n{text}")
     if found.truncated:
         return ToolAnswer(f"{text}\n\n{GREP_TRUNCATION_NOTE}")
-    if not shown and (hint := regex_literal_hint(pattern)):
+    if hint:
         return ToolAnswer(f"{text}\n\n{hint}")
     return ToolAnswer(text)
 
