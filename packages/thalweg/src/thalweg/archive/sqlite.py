@@ -5,7 +5,10 @@ from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 
+from thalweg.archive import ThreadKey
 from thalweg.archive import search as searching
+from thalweg.archive.base import Extent
+from thalweg.archive.table_rows import thread_values
 from thalweg.archive.tables import Archive, closed_error
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
 from thalweg.database.sqlite_files import MEMORY
@@ -42,6 +45,12 @@ class SqliteArchive(Archive):
         super().__init__(database, secret, version=_FORMAT)
         self.outlives_process = database.place != MEMORY
 
+    def extent(self, key: ThreadKey) -> Extent:
+        """Return the generation and the sizes of a thread, by one statement."""
+        with self._database.connection() as db:
+            row = db.execute(_EXTENT, thread_values(key)).fetchone()
+        return Extent() if row is None else Extent(*row)
+
     def prune(self) -> int:
         """Delete unreferenced blobs; return bytes freed."""
         with self._database.writing(None) as rows:
@@ -68,6 +77,10 @@ class SqliteArchive(Archive):
         return erase_file(Path(file), sys.maxsize)
 
 
+_EXTENT = (
+    "SELECT id, length, (SELECT COALESCE(MAX(turn) + 1, 0) FROM archive_turn WHERE thread = id)"
+    " FROM archive_thread WHERE owner = ? AND thread = ?"
+)
 _UNREFERENCED = (
     "NOT EXISTS (SELECT 1 FROM archive_holding WHERE archive_holding.hash = archive_blob.hash)"
 )

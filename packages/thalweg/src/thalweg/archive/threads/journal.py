@@ -17,7 +17,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from operator import attrgetter
@@ -291,17 +291,22 @@ def page_to_json(page: TurnRecord) -> str:
     if page.instead_of is not None:
         plain["instead_of"] = page.instead_of
     if page.repairs:
-        plain["repairs"] = [asdict(repair) for repair in page.repairs]
+        plain["repairs"] = [*map(_fields, page.repairs)]
     if page.additions:
-        plain["additions"] = [astuple(addition) for addition in page.additions]
+        plain["additions"] = [[*_fields(addition).values()] for addition in page.additions]
     plain["parent"], plain["base"] = page.parent, page.base
     if page.answered is not None:
-        plain["answered"] = asdict(page.answered)
+        plain["answered"] = _fields(page.answered)
     if page.spent is not None:
-        plain["spent"] = asdict(page.spent)
+        plain["spent"] = _fields(page.spent)
     if "account" in plain:
-        plain["account"] = asdict(page.account)
+        plain["account"] = _fields(page.account)
     return json.dumps(plain, separators=(",", ":"))
+
+
+def _fields(value: Repair | AdditionSize | GivenAnswer | Usage | SummaryAccount) -> dict[str, Any]:
+    """Return a dataclass of plain values as a dictionary; `asdict` copies each value."""
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
 def page_from_json(text: str) -> TurnRecord:

@@ -371,6 +371,7 @@ def _smaller(known: int | None, other: int | None) -> int | None:
 
 
 _WIRE = LangChainWire()
+_MESSAGE, _REFERS = attrgetter("message"), attrgetter("refers")
 _NOT_LOGGED = -1
 
 
@@ -517,7 +518,7 @@ class LastCheck:
     @property
     def refers(self) -> bool:
         """Whether repairs of the last request have references."""
-        return any(map(attrgetter("refers"), self._exchanges.rows))
+        return any(map(_REFERS, self._exchanges.rows))
 
     def expect(
         self,
@@ -534,7 +535,8 @@ class LastCheck:
         """
         if tool != self._tool:  # what was repaired for the last request names another
             self._tool, self._exchanges = tool, _Exchanges(self._exchanges.rules)
-        self.known, self._known_by_id = {id(one.message): one for one in shown}, None
+        self.known = dict(zip(map(id, map(_MESSAGE, shown)), shown, strict=True))
+        self._known_by_id = None
         self._pointer = pointer
 
     def take(self, since: int) -> tuple[Repair, ...]:

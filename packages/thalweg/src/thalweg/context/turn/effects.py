@@ -23,11 +23,7 @@ from langchain.agents.middleware.types import (
 )
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.messages import ToolMessage
-from langchain_core.runnables.config import (
-    RunnableConfig,
-    ensure_config,
-    merge_configs,
-)
+from langchain_core.runnables.config import ensure_config
 from langgraph.types import Command
 
 from thalweg.engine.undocumented import child_config
@@ -250,21 +246,14 @@ def with_listeners(
     if not callbacks and not tags:
         yield
         return
-    config = _with_callbacks(
-        merge_configs(ensure_config(), {"tags": list(tags), "metadata": dict(metadata or {})}),
-        callbacks,
-    )
-    with child_config(config):
-        yield
-
-
-def _with_callbacks(
-    config: RunnableConfig, callbacks: Sequence[BaseCallbackHandler]
-) -> RunnableConfig:
-    callbacks_present = config.get("callbacks")
-    if isinstance(callbacks_present, BaseCallbackManager):
-        manager = callbacks_present.copy()
+    config = ensure_config()  # a copy, also of what it holds
+    config["tags"] = sorted({*config["tags"], *tags})
+    config["metadata"].update(metadata or {})
+    manager = config["callbacks"]
+    if isinstance(manager, BaseCallbackManager):
         for handler in callbacks:
             manager.add_handler(handler, inherit=True)
-        return {**config, "callbacks": manager}
-    return {**config, "callbacks": [*(callbacks_present or []), *callbacks]}
+    else:
+        config["callbacks"] = [*(manager or ()), *callbacks]
+    with child_config(config):
+        yield

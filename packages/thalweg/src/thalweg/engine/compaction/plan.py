@@ -87,10 +87,13 @@ def is_returned(context: PlanningContext, entry: Entry) -> bool:
 
 def repeated_result(context: PlanningContext, entry: Entry) -> RemovedResult | None:
     """Return the removed result that a result of the same call brings back; see `repeats`."""
-    window, results = context.window, context.window.record.results
+    window, position, results = context.window, entry.position, context.window.record.results
     if not (results or window.rewrites):
         return None
-    return removed_result(entry, results, window.entries, window.rewrites)
+    if position not in window.repeats:
+        found = removed_result(entry, results, window.entries, window.rewrites)
+        window.repeats[position] = found
+    return window.repeats[position]
 
 
 def plan_fold(

@@ -15,7 +15,7 @@ from typing import Literal
 
 from thalweg.engine.edits import Edit, Fold, Pin, Rewrite, Strip, Unpin
 from thalweg.engine.entries import Entry, Message, Text, Thinking
-from thalweg.engine.snapshot import EngineSnapshot, Quote, Record, with_summary
+from thalweg.engine.snapshot import EngineSnapshot, Quote, Record, RemovedResult, with_summary
 from thalweg.engine.tokens import Counter, TokenCounts
 from thalweg.engine.window.items import (
     BEGINS,
@@ -68,6 +68,8 @@ class Window:
     """Grows whenever a sent item changes: the prefix is no longer the same."""
     head: int = 0
     """Leading items that no cut may touch: system prompt, structured summary, kept messages."""
+    repeats: dict[int, RemovedResult | None] = field(default_factory=dict)
+    """What each result repeats, by position (see `plan.repeated_result`), until the next edit."""
     inserts: Mapping[str, WindowItem] = field(default_factory=dict)
     """Items that precede messages of the user, by their `uid`; set by `set_inserts`."""
     _system_entries: list[Entry] = field(default_factory=list)
@@ -406,6 +408,7 @@ class Window:
 
     def apply(self, edits: Sequence[Edit]) -> None:
         """Commit edits: the view changes, the log does not."""
+        self.repeats.clear()
         new_positions = {entry.position for entry in self._open_turn}
         for edit in edits:
             match edit:
@@ -451,6 +454,7 @@ class Window:
         self.items, self._token_sums, self._quoted_sums = [], [0], [0]
         self._cut_indices, self._open_turn = [], []
         self.ledger = TokenCounts.empty()
+        self.repeats.clear()
         for section, tokens in self.overhead.items():
             self.ledger.add(section, tokens)
         self.epoch += 1
