@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 
-from thalweg.archive import ThreadKey
 from thalweg.archive import search as searching
-from thalweg.archive.base import Extent
+from thalweg.archive.base import Extent, ThreadKey
 from thalweg.archive.table_rows import thread_values
 from thalweg.archive.tables import Archive, closed_error
 from thalweg.database.sqlite import SqliteDatabase, SqliteRows
@@ -48,8 +47,7 @@ class SqliteArchive(Archive):
     def extent(self, key: ThreadKey) -> Extent:
         """Return the generation and the sizes of a thread, by one statement."""
         with self._database.connection() as db:
-            row = db.execute(_EXTENT, thread_values(key)).fetchone()
-        return Extent() if row is None else Extent(*row)
+            return Extent(*(db.execute(_EXTENT, thread_values(key)).fetchone() or ()))
 
     def prune(self) -> int:
         """Delete unreferenced blobs; return bytes freed."""

@@ -5,7 +5,7 @@ every call of a thread, and the beginning of its requests does not change.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -91,15 +91,12 @@ def plan_deferral(
     deferrable = [
         card
         for card in cards
-        if card.name not in named_tools and not _is_kept(card.name, kept_patterns)
+        if card.name not in named_tools
+        and not any(fnmatchcase(card.name, pattern) for pattern in kept_patterns)
     ]
     is_crowded = sum(card.tokens for card in deferrable) > CROWDED_SHARE * window
     is_worthwhile = is_crowded or expected_saving(deferrable, tariff, rewrites=rewrites) > 0
     return tuple(card.name for card in deferrable) if is_worthwhile else ()
-
-
-def _is_kept(name: str, kept_patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in kept_patterns)
 
 
 def expected_saving(cards: Sequence[ToolCard], tariff: Tariff, *, rewrites: bool) -> float:

@@ -116,11 +116,9 @@ class PassageWeights(Weights):
 
     def _words_of(self, token: str) -> int:
         if (words := self._words_by_token.get(token)) is None:
-            words = self._words_by_token[token] = self._query_words(token)
+            words = reduce(or_, [self._bits.get(word, 0) for word in token_words(token)], 0)
+            self._words_by_token[token] = words
         return words
-
-    def _query_words(self, token: str) -> int:
-        return reduce(or_, [self._bits.get(word, 0) for word in token_words(token)], 0)
 
     def words_in_lines(self, text: str, lines: Sequence[CharRange], words: int) -> list[int]:
         """Return the words of the query in each line of a text.

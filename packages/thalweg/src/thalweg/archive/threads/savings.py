@@ -125,7 +125,7 @@ class _SavingsState:
             folded = (
                 turn_with_fold.record
                 for turn_with_fold in self._waiting
-                if _has_fold(turn_with_fold.page.edits)
+                if any(isinstance(edit, Fold) for edit in turn_with_fold.page.edits)
             )
             self.numbers.append(next(folded, self._waiting[0].record))
             self._waiting = []
@@ -224,10 +224,6 @@ def combined_change(
         summary_cost=summary_cost,
         forecast=forecast_of(edits),
     )
-
-
-def _has_fold(edits: Sequence[Edit]) -> bool:
-    return any(isinstance(edit, Fold) for edit in edits)
 
 
 def _recalled(archive: Archive, key: ThreadKey, answer: LoggedMessage) -> list[Message]:

@@ -458,11 +458,8 @@ class ParsedMessages:
         known_by_id = {source.id: (source, message) for source, message in rest}
         parsed = self.messages[:unchanged]
         for source in sources[unchanged:]:
-            known = known_by_id.get(source.id)
-            if known is not None and is_equal(known[0], source):
-                parsed.append(known[1])
-            else:
-                parsed.append(parse_message(source))
+            known, message = known_by_id.get(source.id, (None, None))
+            parsed.append(message if message and is_equal(known, source) else parse_message(source))
         return ParsedMessages(sources, parsed)
 
 

@@ -47,7 +47,7 @@ def parts_of(request: ModelRequest[Any]) -> Sequence[Addition]:
     return parts if isinstance(parts, tuple) else ()
 
 
-_INSERTS_KEY = "thalweg_inserts"
+INSERTS_KEY = "thalweg_inserts"
 """Key in the state of a request, which is not stored, to pass them on."""
 _SOURCE = {SOURCE_KEY: "thalweg"}
 """Marks a message that is not the user's."""
@@ -115,14 +115,14 @@ def with_inserts(
             placed.append(insert)
             inserts.shown.add(message.id or "")
         placed.append(message)
-    state: Any = {**request.state, _INSERTS_KEY: inserts}
+    state: Any = {**request.state, INSERTS_KEY: inserts}
     return request.override(messages=placed, state=state), inserts
 
 
 def inserts_of(request: ModelRequest[Any]) -> Inserts | None:
     """Read the additions before messages of a request; `None` if there are none."""
     state: Any = request.state
-    inserts = state.get(_INSERTS_KEY)
+    inserts = state.get(INSERTS_KEY)
     return inserts if isinstance(inserts, Inserts) else None
 
 

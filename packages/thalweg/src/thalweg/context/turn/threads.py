@@ -277,16 +277,11 @@ def is_rewound(config: RunnableConfig, pointer: str | None) -> bool | None:
         `None` if unknown: there is no checkpoint, or not yet.
     """
     configurable = config.get("configurable", {})
-    saver, namespace = (
-        checkpointer(config),
-        str(configurable.get("checkpoint_ns", "")).rpartition("|")[0],
-    )
+    saver, namespace = checkpointer(config), _parent_step(config)
     checkpoint_id = configurable.get("checkpoint_map", {}).get(namespace)
     if saver is None or checkpoint_id is None:
         return None
-    if (
-        configurable.get("__pregel_durability") == "exit"
-    ):  # this run's own checkpoint comes at its end
+    if configurable.get("__pregel_durability") == "exit":  # its own checkpoint comes at its end
         if has_checkpoint_id(config):
             return None
         checkpoint_id = NEWEST_CHECKPOINT

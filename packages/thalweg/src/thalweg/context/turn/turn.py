@@ -57,7 +57,7 @@ from thalweg.context.request.refusals import (
     refuses_tools,
     rejection_of,
 )
-from thalweg.context.turn.additions import Inserts, inserts_of, listed_additions
+from thalweg.context.turn.additions import INSERTS_KEY, Inserts, inserts_of, listed_additions
 from thalweg.context.turn.effects import Flow, Send
 from thalweg.context.turn.events import (
     TurnReport,
@@ -347,7 +347,7 @@ class _Turn:
         self.tariff = self.priced.tariff
         is_taken = self.model.takes_tools and self.limits.model not in self.sessions.toolless
         self.own = OwnTools.of(self.request, self.registered, policy, is_taken=is_taken)
-        self.inserts = inserts_of(self.request)
+        self.inserts = inserts_of(self.request) if INSERTS_KEY in self.request.state else None
 
     def _set_tools(self) -> None:
         """Set the tools of the request, with ours if it has references, and count them."""
@@ -506,8 +506,9 @@ class _Turn:
         is_cold = self._is_cold()
         engine.window.settle()
         if self._provider_clears:
-            limit = engine.budget.limit
-            self.open.clearing.plan(engine.window, self.tariff, limit, is_cold=is_cold)
+            self.open.clearing.plan(
+                engine.window, self.tariff, engine.budget.limit, is_cold=is_cold
+            )
         sent, before = list(engine.window.items), engine.window.tokens
         self.pending = PendingSummaries(self.sessions, self.open, self.tariff, self._read_folded)
         repairs = [*repairs, *self._plan_received_fold()]
@@ -644,8 +645,7 @@ class _Turn:
             positions = session.engine.window.insert_positions
             listed = listed_additions(self.request, positions, self.count)
             additions = tuple(with_instructions(listed, system_tokens))
-        digests, attachments = self.open.attachments(self.overhead, self.tariff)
-        system, tools, tariff = digests
+        (system, tools, tariff), attachments = self.open.attachments(self.overhead, self.tariff)
         is_same_model = session.page.model == self.limits.model
         tokens = {k: n for k, n in session.engine.window.ledger.tokens.items() if n}
         page = TurnRecord(
@@ -681,14 +681,13 @@ class _Turn:
             account = account.with_pass()
         entries = session.engine.window.entries
         last = next((e for e in reversed(entries.values()) if e.message.role == "assistant"), None)
-        is_new = last is not None and last.position >= session.page.length
         return account.with_request(
             self.tariff,
             tokens,
             cached=min(cached, tokens),
             freed=sum(map(attrgetter("freed"), edits)),
             limit=session.engine.budget.limit,
-            answered=last.tokens if last is not None and is_new else 0,
+            answered=last.tokens if last and last.position >= session.page.length else 0,
         )
 
     def send(self) -> Flow[ModelResponse[Any]]:
@@ -741,7 +740,9 @@ class _Turn:
             if refuses_tools(error):  # the user's own tools are refused as they are without us
                 if self.is_toolless or not self.viewed.tools or self.own.others:
                     raise
-                self._leave_out_tools(model, error)
+                self.is_toolless = True
+                self.sessions.toolless.add(model)
+                _log.warning(_TOOLLESS_LOG, model, str(error)[:200])
             elif not self._adapt(error, model):
                 raise
         else:
@@ -749,12 +750,6 @@ class _Turn:
             self._observe(response, guard)
             return response
         return None
-
-    def _leave_out_tools(self, model: str, error: Exception) -> None:
-        """Send no tools of ours to a model that takes none."""
-        self.is_toolless = True
-        self.sessions.toolless.add(model)
-        _log.warning(_TOOLLESS_LOG, model, str(error)[:200])
 
     def _adapt(self, error: Exception, model: str) -> bool:
         """Change the thread after a refusal; return whether another attempt makes sense."""

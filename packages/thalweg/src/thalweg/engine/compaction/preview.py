@@ -132,7 +132,7 @@ class RequestWords:
         # A word begins as its stem does, but for the y that became an i: most texts need no split.
         starts = sorted({re.escape(t[: 2 if t[2:3] == "i" else 3]) for t in self._terms})
         self._may_match = re.compile("|".join(starts)).search
-        self._known: dict[str, frozenset[str]] = {}
+        self._other_tokens = set[str]()
 
     def within(self, text: str) -> set[str]:
         """Return the words that a text has."""
@@ -141,10 +141,11 @@ class RequestWords:
             text.isascii() and not self._may_match(text.lower().translate(_JOINTS))
         ):
             return found
-        for token in find_tokens(text):
-            if token not in self._known:
-                self._known[token] = frozenset(self._terms.intersection(token_words(token)))
-            found |= self._known[token]
+        for token in set(find_tokens(text)) - self._other_tokens:
+            if terms := self._terms.intersection(token_words(token)):
+                found |= terms
+            else:
+                self._other_tokens.add(token)
         return found
 
     def best(self, texts: Sequence[str], most: int) -> list[int]:

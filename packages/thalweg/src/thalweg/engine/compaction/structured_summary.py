@@ -27,7 +27,9 @@ from thalweg.engine.transcript import as_text, clip
 _IDENTIFIER_KINDS: list[tuple[int, str]] = read_table(__package__, "identifiers.toml")["kinds"]
 _KIND = re.compile("|".join(f"({pattern})" for _, pattern in _IDENTIFIER_KINDS))
 _WEIGHTS = tuple(weight for weight, _ in _IDENTIFIER_KINDS)
-_TOKEN = re.compile(r"https?://[^\s\"'<>)\]}]{4,120}|[~#]?[\w./@+-]+(?::\d+)?")
+_TOKEN = re.compile(  # the letter before the alternatives halves the time of a search
+    r"h(?:ttps?://[^\s\"'<>)\]}]{4,120}|[\w./@+-]*(?::\d+)?)|[~#]?[\w./@+-]+(?::\d+)?"
+)
 _GREP_CONTEXT = re.compile(r"(?<=\.)([A-Za-z]\w{0,7})-\d+(?:-.*)?$")
 """After a path in the lines around a match that grep and ripgrep print: `app.py-40-text`."""
 _PROMISING = re.compile(r"[\d_/]|\.\w|[a-z][A-Z]")
@@ -81,7 +83,8 @@ def identifiers(text: str, scanned_chars: int = 20_000) -> Iterator[tuple[int, s
         else f"{text[:scanned_chars]}\n{text[-scanned_chars:]}"
     )
     found = dict.fromkeys(_TOKEN.findall(ends_text))  # words recur: each is looked at once
-    tokens = [token.rstrip(".-/+") for token in found if _PROMISING.search(token)]
+    unusual = [token for token in found if not (token.isalpha() and token.islower())]
+    tokens = [token.rstrip(".-/+") for token in unusual if _PROMISING.search(token)]
     for token in dict.fromkeys([_GREP_CONTEXT.sub(r"\1", token) for token in tokens]):
         if (match := _KIND.fullmatch(token)) and match.lastindex:
             yield _WEIGHTS[match.lastindex - 1], token

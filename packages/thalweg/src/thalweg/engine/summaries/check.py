@@ -44,7 +44,9 @@ class SummarySource:
         texts = list(_texts(messages))
         roles = {message.role for message in messages}
         words_by_role: dict[str, str] = {
-            role: _comparable(m.text for m in messages if m.role == role and _is_turn(m))
+            role: _comparable(
+                m.text for m in messages if m.role == role and (m.is_request or role != "user")
+            )
             for role in sorted(roles)
         }
         return cls(Names.of(texts), _comparable(texts), words_by_role)
@@ -81,11 +83,6 @@ class SummarySource:
             role = _ROLES.get(turn[1].lower(), turn[1].lower())
             if _comparable([turn[2]]) not in self.words_by_role.get(role, ""):
                 yield f"{turn[1]}: {turn[2]}"
-
-
-def _is_turn(message: Message) -> bool:
-    """Return whether a message has the words of its role: of user messages, the user's own."""
-    return message.role != "user" or message.is_request
 
 
 def _comparable(texts: Iterable[str]) -> str:

@@ -163,13 +163,14 @@ def classify_call(call: ToolCall, unique_id: str, position: int) -> ToolUse:
     keys = _PATH_KEYS if action == "write" else _TARGET_KEYS
     key = next((k for k in keys if arguments.get(k)), "")
     rest = {k: v for k, v in arguments.items() if k != key and k not in _IGNORED_KEYS}
+    first = _TASK_KEYS if action == "delegate" else ()
     return ToolUse(
         id=unique_id,
         name=call.name,
         action=action,
         target=str(arguments.get(key, ""))[:1_000],
         scope=json.dumps(rest, ensure_ascii=False, sort_keys=True)[:1_000] if rest else "",
-        brief=_brief_call(call, _task_keys_first(arguments) if action == "delegate" else arguments),
+        brief=_brief_call(call, {k: arguments[k] for k in first if k in arguments} | arguments),
         position=position,
     )
 
@@ -203,10 +204,6 @@ def _action(name: str, arguments: dict[str, object]) -> Action:
 @lru_cache(maxsize=1_024)
 def _words(name: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _NAME_WORD.findall(name))
-
-
-def _task_keys_first(arguments: dict[str, object]) -> dict[str, object]:
-    return {k: arguments[k] for k in _TASK_KEYS if k in arguments} | arguments
 
 
 def _brief_call(call: ToolCall, arguments: dict[str, object]) -> str:

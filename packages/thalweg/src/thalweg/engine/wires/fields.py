@@ -379,7 +379,7 @@ def pieces(messages: Sequence[Message], wire: str) -> Iterator[Piece]:
         first, shared_count = messages[index], _shared_count(messages, index, wire)
         if first.origin is not None and shared_count:
             yield Piece(first, first.origin.raws)
-        elif _is_foreign_item(first, wire):
+        elif unpack(first.extra, _ITEM).get("wire") == wire:  # see `foreign_item`
             yield Piece(first, (_original_item(first),))
         else:
             yield Piece(_with_foreign_text(first, wire))
@@ -450,11 +450,6 @@ def foreign_item(wire: str, item: object, line: int, notes: list[Note]) -> Messa
 
 
 _ITEM = "item"
-
-
-def _is_foreign_item(message: Message, wire: str) -> bool:
-    """Return whether `foreign_item` of this wire made the message."""
-    return unpack(message.extra, _ITEM).get("wire") == wire
 
 
 def _original_item(message: Message) -> object:

@@ -21,6 +21,7 @@ _UNSPACED = (
 """Scripts written without spaces (Thai, Lao, Burmese, Khmer, Kana, Han), and Hangul, whose
 spaced words carry their particles: all are compared by pairs of letters."""
 _TOKEN = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+(?:[.\-'\u2019][^\W{_UNSPACED}]+)*")
+_ASCII_TOKEN = re.compile(r"\w+(?:[.\-']\w+)*", re.ASCII)
 _STARTS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _SEPARATORS = re.compile(r"[._\-]+")
 _CAMEL_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -44,6 +45,8 @@ def words(text: str) -> list[str]:
 
 def find_tokens(text: str) -> list[str]:
     """Return the tokens that words are made of, with composed letters: accents are no tokens."""
+    if text.isascii():
+        return _ASCII_TOKEN.findall(text)
     return _TOKEN.findall(unicodedata.normalize("NFC", text))
 
 
@@ -54,7 +57,7 @@ def token_words(token: str) -> tuple[str, ...]:
         >>> token_words("user_ids")
         ('user', 'id', 'userid')
     """
-    if _STARTS_UNSPACED.match(token):
+    if not token.isascii() and _STARTS_UNSPACED.match(token):
         pairs = [token[i : i + 2] for i in range(len(token) - 1)] or [token]
         return tuple(map(_ascii_form, pairs))
     return _cached_words(token) if len(token) <= MAX_WORD_CHARS else _spaced_words(token)
