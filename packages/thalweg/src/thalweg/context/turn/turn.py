@@ -506,9 +506,8 @@ class _Turn:
         is_cold = self._is_cold()
         engine.window.settle()
         if self._provider_clears:
-            self.open.clearing.plan(
-                engine.window, self.tariff, engine.budget.limit, is_cold=is_cold
-            )
+            limit = engine.budget.limit
+            self.open.clearing.plan(engine.window, self.tariff, limit, is_cold=is_cold)
         sent, before = list(engine.window.items), engine.window.tokens
         self.pending = PendingSummaries(self.sessions, self.open, self.tariff, self._read_folded)
         repairs = [*repairs, *self._plan_received_fold()]
