@@ -142,7 +142,7 @@ class ThalwegContext(AbstractCapability[Any]):
             ],
         )
 
-    async def _recall(self, ctx: RunContext[Any], **arguments: Any) -> str:  # noqa: ANN401 (a model's)
+    async def _recall(self, ctx: RunContext[Any], /, **arguments: Any) -> str:  # noqa: ANN401 (a model's)
         thread = ctx.conversation_id or ""
         return await asyncio.to_thread(partial(self.slot.recall, thread, **arguments))
 

@@ -252,7 +252,7 @@ class EngineSlot:
             self.observe(thread, model, overflow.counted or 0)
             return self._limits.refuse(key, model, session.engine, overflow, str(error or ""))
 
-    def recall(self, thread: str, **arguments: object) -> str:
+    def recall(self, thread: str, /, **arguments: object) -> str:
         """Return the result of a model's call of the tool `recall`, for any argument values."""
         key = ThreadKey(self.owner, thread)
         with self._lock:

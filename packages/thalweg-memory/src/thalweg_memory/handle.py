@@ -26,8 +26,15 @@ from thalweg_memory.facts.by_hand import (
     stated_fact,
 )
 from thalweg_memory.facts.document import Shape, export, plan_document, read_document
-from thalweg_memory.facts.gates import first_day, judge_statement, last_day
-from thalweg_memory.facts.learning.lesson import folded
+from thalweg_memory.facts.gates import (
+    MAX_FACT_CHARS,
+    ValidationRefusedError,
+    clean_content,
+    first_day,
+    judge_statement,
+    last_day,
+)
+from thalweg_memory.facts.learning.lesson import SECTION_CHARS, folded
 from thalweg_memory.facts.merging import has_same_wording
 from thalweg_memory.facts.recall.ranking import content_words
 from thalweg_memory.facts.recall.rendering import Recalled
@@ -448,12 +455,12 @@ class Memory:
         )
         return self.fact(id_)
 
-    def _clean(self, text: str) -> str:
+    def _clean(self, text: str, most: int = MAX_FACT_CHARS) -> str:
         """Validate a text of the user's, and return it as stored."""
-        verdict = judge_statement(text)
-        if verdict.decision == "drop":
-            raise FactRefusedError(text, f"it {verdict.why}")
-        return verdict.proposal.content
+        try:
+            return clean_content(text, is_manual=True, most=most)
+        except ValidationRefusedError as refused:
+            raise FactRefusedError(text, f"it {refused}") from None
 
     def delete(self, *ids: str) -> Operation | None:
         """Take facts out, and recall no more the turns they were learned from.
@@ -496,6 +503,8 @@ class Memory:
             numbers = set.intersection(*(set(places.get(word, ())) for word in words or [""]))
             items = self.store.items(self.scope, sorted(numbers))
             facts = [item.fact for item in items if item.fact and not item.fact.protected]
+            waiting = self.review() if words else []
+            facts += [one for one in waiting if {*words} <= {*content_words(one.statement)}]
             uids = {item.turn.uid for item in items if item.turn} - {*asked_in}
             counted = len(facts) + len(uids)
             removed = [RemoveFact(fact.id, "the user requested it") for fact in facts]
@@ -559,7 +568,7 @@ class Memory:
         self._check_writable()
         now = self.clock()
         if text:
-            text = self._clean(text)
+            text = self._clean(text, SECTION_CHARS)
         written = WriteSection(ProfileSection(name, text, now), "written by hand")
         self._decider.change(lambda _: [written], why=written.why)
 

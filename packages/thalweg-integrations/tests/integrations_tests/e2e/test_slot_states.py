@@ -244,3 +244,10 @@ def test_media_that_a_frameworks_client_converts_are_sent(
     sent = [Message("user", (Text("What is this?"), media))]
     view = slot.view("t", sent, replace(CALL, wire=wire))
     assert media in view[0].parts
+
+
+@pytest.mark.parametrize("name", ["thread", "self"])
+def test_an_argument_that_a_model_makes_up_is_ignored(slot: EngineSlot, name: str) -> None:
+    """Also one with the name of a parameter."""
+    slot.view("t", [user("heron")], CALL)
+    assert slot.recall("t", query="heron", **{name: "x"}) == slot.recall("t", query="heron")

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, get_args
 
 import typer
 
-from thalweg.archive.paths import default_place
+from thalweg.archive.paths import default_place, existing_default
 from thalweg.cli.shared_options import AsJson, GroupOptions, SharedOptions
 from thalweg.database.private_files import make_private_folder
 from thalweg.database.sqlite_files import has_component_tables
@@ -146,12 +146,9 @@ def forget_owner(address: str, owner: str, *, dry_run: bool) -> list[str]:
 
 def open_store(options: MemoryOptions, *, makes: bool = False) -> MemoryStore:
     """Open a store with its document, if there is one."""
-    place = options.db or str(default_place())
-    if (
-        "://" not in place
-        and not makes
-        and not (Path(place).is_file() and has_component_tables(place, "memory"))
-    ):
+    place = options.db or str(default_place() if makes else existing_default())
+    is_there = Path(place).is_file() and has_component_tables(place, "memory")
+    if "://" not in place and not (makes or is_there):
         fix = "name one with --db, or the folder of one with THALWEG_HOME"
         raise ConfigError(place, "there is no memory", fix)
     if "://" not in place:

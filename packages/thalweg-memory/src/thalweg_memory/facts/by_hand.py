@@ -109,6 +109,10 @@ def reworded(fact: Fact, content: str, *, now: str) -> Fact:
     )
 
 
+ACCEPTED = "accepted"
+"""Reason of a removal that is none: the user said yes, and another fact may state the same."""
+
+
 def plan_review(facts: Sequence[Fact], id_: FactId, *, accepted: bool) -> tuple[Change, ...]:
     """Plan to take a quarantined fact in on the user's word, or out.
 
@@ -122,7 +126,7 @@ def plan_review(facts: Sequence[Fact], id_: FactId, *, accepted: bool) -> tuple[
         held, status="active", trust=Trust.USER, superseded_by=FactId(""), protected=False
     )
     others = [fact for fact in facts if fact.id != id_]
-    return folded([RemoveFact(id_, "accepted"), *plan_remember(others, vouched)])
+    return folded([RemoveFact(id_, ACCEPTED), *plan_remember(others, vouched)])
 
 
 def plan_delete(facts: Iterable[Fact], ids: Sequence[str]) -> tuple[Change, ...]:

@@ -18,6 +18,7 @@ from itertools import chain
 from typing import Any, Literal, get_args
 
 from thalweg.errors import DocumentError
+from thalweg.redaction.secrets import redact
 from thalweg_memory.facts.by_hand import reworded
 from thalweg_memory.facts.merging import folded
 from thalweg_memory.facts.values import (
@@ -136,7 +137,7 @@ def _content(value: object) -> str:
     problem = "it is missing or empty"
     if not _text(value).strip():
         raise _InvalidError(problem, f"write a fact: {_EXAMPLE}")
-    return _text(value)
+    return redact(_text(value))
 
 
 def _category(value: object) -> Category:
@@ -252,7 +253,7 @@ def _read_sections(body: Body, where: str) -> Iterator[ProfileSection]:
             value = sections.get(name)
             date = value.get("updatedAt") if isinstance(value, dict) else None
             with _at(f"{where}: {container}.{name}"):
-                section = ProfileSection(name, _section_text(value), _time(date))
+                section = ProfileSection(name, redact(_section_text(value)), _time(date))
             yield section
 
 
@@ -284,7 +285,7 @@ def _read_fact(raw: Body, place: str = "") -> Fact:
     for key, (name, read) in _FIELDS.items():
         with _at(f"{place}.{key}"):
             fields[name] = read(raw.get(key))
-        if raw.get(key) in (None, fields[name]):
+        if raw.get(key) in (None, fields[name]) or key == "content":
             kept.pop(key, None)
     extra = json.dumps(kept, ensure_ascii=False) if kept else ""
     return Fact(**fields, trust=Trust.IMPORT, written_by="import", extra=extra)

@@ -190,8 +190,7 @@ _ROLE = (
 _DELIMITER = re.compile(
     rf"</?\s*{_ROLE}(?:[\s_:-][^<>\n]{{0,80}})?>"
     r"|<\|[^|<>\n]{1,40}\|>|</?s>|<<\s*/?\s*SYS\s*>>|\[\s*/?\s*(?:INST|SYSTEM|SYS|USER|ASSISTANT)"
-    r"[^\]\n]{0,40}\]|\[\[[^\]\n]{0,60}\]\]"
-    rf"|^[ \t]*#{{1,6}}[ \t]*{_ROLE}\b[^\n]*$"
+    rf"[^\]\n]{{0,40}}\]|^[ \t]*#{{1,6}}[ \t]*{_ROLE}\b[^\n]*$"
     r"|^[ \t]*[-=*_#~]{2,}[ \t]*(?:begin|end|start|stop|system|user|assistant|memory|new)\b[^\n]*$"
     r"|^[ \t]*(?-i:(?:BEGIN|END|START|STOP|SYSTEM|MEMORY|NEW)[A-Z :_-]*)[-=*_#~]*[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
@@ -260,7 +259,7 @@ _RUNS: tuple[tuple[re.Pattern[str], int, Kind], ...] = (
     (re.compile(r"[ \t]*[>＞](?![=>]\s)"), 1, "quoted text"),
     (re.compile(rf"[ \t]*+\[?{_TIME}[ ,\-–—:\]]+\S"), 2, "quoted text"),
     (re.compile(rf"[ \t]*+\[{_TIME}[ ,\-–—:\]]+\S"), 1, "quoted text"),
-    (re.compile(r"[^(\n]*\([^)\n]*\)[^\n]*;[ \t]*$"), 1, "code"),
+    (re.compile(r"[^(\n]*\w\([^)\n]*\)[^\n]*;[ \t]*$"), 1, "code"),
 )
 """Forms of lines, how many of them in a row are taken for one, and for what."""
 
@@ -459,19 +458,20 @@ def refuse(why: str) -> NoReturn:
     raise ValidationRefusedError(why)
 
 
-def clean_content(content: str, *, is_manual: bool = False) -> str:
+def clean_content(content: str, *, is_manual: bool = False, most: int = MAX_FACT_CHARS) -> str:
     """Return a content in its stored form, or refuse it for its own form.
 
     Args:
         content: The content.
         is_manual: Whether a person typed it: then any wording is allowed, and only invisible
             characters, excessive length, and missing content are refused.
+        most: Its longest length in characters.
     """
     if find_hidden_text(content):
         refuse("has hidden characters")
     content = redact(" ".join(visible(content).split()))
-    if len(content) > MAX_FACT_CHARS:
-        refuse(f"is {len(content)} characters long, and {MAX_FACT_CHARS} are the most")
+    if len(content) > most:
+        refuse(f"is {len(content)} characters long, and {most} are the most")
     if not re.search(r"\w", REDACTION.sub(" ", content)):
         refuse("has no content")
     if not is_manual:

@@ -317,9 +317,9 @@ def _guards(fact: Fact, new: Fact) -> bool:
 
 def merged(known: Fact, new: Fact) -> Fact:
     """Merge two facts that state the same: no content of either is omitted."""
-    wordings = dict.fromkeys((*known.aliases, new.statement, *new.aliases))
-    wordings.pop(known.content, None)
+    wordings = dict.fromkeys((known.statement, *known.aliases, new.statement, *new.aliases))
     words = new if known.claim and _stated_at(known) <= _stated_at(new) else known
+    wordings.pop(words.content, None)
     return replace(
         known,
         content=words.content,

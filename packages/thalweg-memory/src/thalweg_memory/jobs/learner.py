@@ -15,6 +15,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from itertools import chain
 from typing import Any, Literal
 from weakref import ReferenceType, WeakValueDictionary, ref
 
@@ -213,9 +214,11 @@ def _sent(model: BaseChatModel, messages: Sequence[BaseMessage], way: Way, kind:
 
 
 def written(reply: AIMessage) -> str:
-    """Return the model's output: the arguments of its first tool call, or its text."""
-    for call in reply.tool_calls:
-        return json.dumps(call["args"], ensure_ascii=False)
+    """Return the model's output: the arguments of its tool calls, lists joined, or its text."""
+    calls = [call["args"] for call in reply.tool_calls]
+    if calls:
+        more = {name: [*chain(*(one.get(name) or () for one in calls))] for name in calls[0]}
+        return json.dumps(more if calls[1:] else calls[0], ensure_ascii=False)
     for broken in reply.invalid_tool_calls:
         return broken["args"] or ""
     return str(reply.text)

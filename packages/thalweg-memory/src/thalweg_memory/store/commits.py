@@ -7,6 +7,7 @@ from operator import itemgetter
 
 from thalweg.database.base import decode, encode
 from thalweg.errors import NoSuchOperationError, StaleWriteError
+from thalweg_memory.facts.by_hand import ACCEPTED
 from thalweg_memory.facts.values import (
     HISTORY,
     USER_CONTEXT,
@@ -55,6 +56,7 @@ def removed_facts(steps: Iterable[Step]) -> list[Fact]:
         for step in steps
         if isinstance(step, FactStep)
         and step.before is not None
+        and step.why != ACCEPTED
         and (step.after is None or step.after.content != step.before.content)
     ]
 

@@ -58,7 +58,6 @@ CONTENT = (
     "memory_turn",
     "memory_fact",
     "memory_section",
-    "memory_vector",
     "memory_operation",
     "memory_change",
     "memory_told",
@@ -488,9 +487,8 @@ def list_shown(scoped: ScopeTransaction, name: str) -> list[ShownFacts]:
 
 
 def forget_shown(scoped: ScopeTransaction) -> None:
-    """Delete all of it: forgotten content may have been shown anywhere; vectors, once made, too."""
-    for table in ("memory_told", "memory_vector"):
-        scoped.db.run(f"DELETE FROM {table} WHERE scope = ?", (scoped.id,))  # noqa: S608 (ours)
+    """Delete all of it: forgotten content may have been shown anywhere."""
+    scoped.db.run("DELETE FROM memory_told WHERE scope = ?", (scoped.id,))
 
 
 def items(scoped: ScopeTransaction, numbers: Sequence[int]) -> list[RecallItem]:

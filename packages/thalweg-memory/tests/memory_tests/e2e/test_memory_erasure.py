@@ -1,6 +1,5 @@
 """No forgotten byte remains in any file of a SQLite store, regardless of what happens meanwhile."""
 
-import hashlib
 import random
 import signal
 import sqlite3
@@ -207,14 +206,7 @@ def test_of_one_fact_nothing_is_left_wherever_it_stood(path: Path) -> None:
             memory.commit(ADA, [change], expected=at, actor="user", now=NOW, why=reason)
         for _ in range(60):
             writer.step(BOB)
-        vector = hashlib.shake_256(said.encode()).digest(1024)  # as versions with vectors wrote it
-        with sqlite3.connect(path) as raw:
-            (scope,) = raw.execute(
-                "SELECT id FROM memory_scope WHERE owner = ?", (b"ada",)
-            ).fetchone()
-            raw.execute("INSERT INTO memory_vector VALUES (?, 0, 1, ?)", (scope, vector))
-        raw.close()
-        sought = windows(*texts) | stretches(vector)
+        sought = windows(*texts)
         assert left(path.parent, sought)
         assert memory.forget(ADA, Selection(facts=(fact.id,)), now=NOW).left == ()
         assert left(path.parent, sought) == {}

@@ -27,7 +27,7 @@ from thalweg_memory.store.postgres import KEPT_BY_SERVER, LARGE, OLDER, OWNED, P
 from thalweg_memory.store.records import Selection
 
 NOW = "2026-03-01T10:00:00Z"
-EMPTY = {"memory_vector", "memory_posting", "memory_told", "memory_tombstone"}
+EMPTY = {"memory_posting", "memory_told", "memory_tombstone"}
 """Tables in which `remember` writes nothing."""
 ADA, BOB = Scope("ada"), Scope("bob")
 TEXT = "The quick 花生过敏 jumps over the lazy dog, number 4711. " * 60

@@ -11,7 +11,15 @@ from thalweg.engine.entries import Message, Text
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, NoSuchFactError
 from thalweg_memory import Memory, MemorySettings, MemoryStore, Scope, open_memory
 from thalweg_memory.deciding import similar_facts
-from thalweg_memory.facts.values import NO_FACT, FactId, PutFact, Statement, Trust
+from thalweg_memory.facts.values import (
+    NO_FACT,
+    Evidence,
+    Fact,
+    FactId,
+    PutFact,
+    Statement,
+    Trust,
+)
 from thalweg_memory.store.forgetting import Lineage
 from thalweg_memory.store.records import Learned
 
@@ -48,6 +56,43 @@ def test_a_corrected_fact_begins_now_and_has_no_end(memory: Memory) -> None:
     rented = memory.remember("User rents a car", since="2025-01", until="2026-03-02")
     fact = memory.edit(rented.id, content="User owns a car")
     assert (fact.valid_from, fact.valid_to, fact.is_temporary) == (NOW, "", False)
+
+
+def waiting(memory: Memory, content: str, *turns: Statement) -> Fact:
+    """Store a fact that waits for the user, as one from a web page."""
+    fact = memory.remember_as_agent(content, category="context", turns=turns, least=Trust.WEB)
+    assert fact.status == "quarantined"
+    return fact
+
+
+def test_a_fact_that_waits_is_hidden_as_well(memory: Memory) -> None:
+    waiting(memory, "User banks at Fox Bank")
+    waiting(memory, "User likes foxes")
+    assert memory.hide("Fox Bank") == 1
+    assert [fact.content for fact in memory.review()] == ["User likes foxes"]
+    assert memory.hide("the") == 0
+
+
+def test_the_message_of_a_fact_that_is_accepted_is_recalled(memory: Memory) -> None:
+    """Also if another fact states the same: the waiting one is merged, not removed."""
+    scope, store = memory.scope, memory.store
+    said = Statement("t", 0, "user", "I live in Oslo", NOW, Trust.USER, uid="m1")
+    store.capture(scope, "t", [said])
+    held = waiting(memory, "User lives in Oslo")
+    quoted = replace(held, evidence=(Evidence("t", "m1", "I live in Oslo", NOW, Trust.WEB, 0),))
+    at = store.version(scope)
+    store.commit(scope, [PutFact(quoted, "w")], expected=at, actor="agent", now=NOW)
+    memory.remember("User lives in Oslo")
+    memory.accept(held.id)
+    assert [turn.text for turn in store.turns(scope, "t")] == ["I live in Oslo"]
+    assert [fact.content for fact in memory.facts()] == ["User lives in Oslo"]
+
+
+def test_a_section_may_be_as_long_as_a_learned_one(memory: Memory) -> None:
+    memory.write_profile("workContext", "a" * 600)
+    assert len(memory.profile().text("workContext")) == 600
+    with pytest.raises(FactRefusedError, match="601 characters long, and 600 are the most"):
+        memory.write_profile("workContext", "a" * 601)
 
 
 def test_what_may_be_about_the_same_is_kept_linked_and_told_with_both_dates(

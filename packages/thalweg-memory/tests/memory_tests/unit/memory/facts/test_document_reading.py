@@ -100,6 +100,19 @@ def test_a_field_that_cannot_be_used_is_told(fields: dict[str, object], told: st
     assert f"memory.json: facts[1]{told}" in wrong(**fields)
 
 
+def test_a_secret_in_a_document_is_not_read() -> None:
+    """Not in a fact, a section or what is kept of a fact's form."""
+    secret = "ghp_" + "a1B2" * 9
+    body = {
+        "facts": [{"content": f"User's token is {secret}"}],
+        "userContext": {"workContext": secret},
+    }
+    read = read_document(json.dumps(body))
+    assert read.facts is not None
+    assert read.facts[0].content == "User's token is [redacted: GitHub token]"
+    assert secret not in repr((read.facts, read.sections))
+
+
 def test_a_misspelt_field_is_not_passed_over() -> None:
     fact = {"content": "User rows", "confidense": 0.2}
     told = "facts[0]: 'confidense' is an unknown key; did you mean 'confidence'?"

@@ -82,6 +82,19 @@ def put(change: Change) -> Fact:
     return change.fact
 
 
+def test_a_merge_with_quoted_words_keeps_their_statement() -> None:
+    """Stated a third time in the first wording, it is still one fact."""
+    quoted = replace(
+        fact("User likes tea"), content='User\'s words: "tea!"', claim="User likes tea"
+    )
+    again = replace(fact("", 2), content='User\'s words: "mmh, tea!"', claim="User enjoys tea")
+    (merged,) = after([quoted], again, "same")
+    assert merged.statement == "User enjoys tea"
+    assert "User likes tea" in merged.aliases
+    third = replace(fact("", 3), content='User\'s words: "tea, yes"', claim="User likes tea")
+    assert len(after([merged], third, "beside")) == 1
+
+
 @pytest.mark.parametrize(
     "texts",
     [

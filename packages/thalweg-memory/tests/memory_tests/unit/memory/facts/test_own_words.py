@@ -59,6 +59,8 @@ def test_what_others_said_is_left_out(wrapping: str) -> None:
         "Facts for the form:\n- I use Arch\n- I like tea",
         "Some context:\n\nI use Arch.",
         "I call them «so» and «no»; I live in Teruel.",
+        "I am allergic to nuts (severely);\nI take insulin (twice a day);",
+        "I use the [[wiki]] daily and I live in Rome",
     ],
 )
 def test_the_speakers_own_words_stay_whole(text: str) -> None:

@@ -11,8 +11,8 @@ from langchain_core.runnables import Runnable, RunnableLambda
 
 from thalweg.engine.tokens import exact_counter
 from thalweg.testing import ScriptedModel
-from thalweg_memory.facts.learning.questions import Item, LearnerRequest
-from thalweg_memory.jobs.learner import Respondent, StructuredAnswer
+from thalweg_memory.facts.learning.questions import Item, LearnerRequest, read_answer
+from thalweg_memory.jobs.learner import Respondent, StructuredAnswer, written
 
 FACT = {
     "turn": 1,
@@ -97,6 +97,17 @@ def test_the_arguments_of_a_tool_call_are_an_answer() -> None:
     told = cut.ask(QUESTION, "facts")
     assert len(told.answer.items) == 1
     assert told.spent.calls == 2
+
+
+def test_the_facts_of_all_tool_calls_are_an_answer() -> None:
+    """A model may call the tool several times at once; each call has the lists of the schema."""
+    args = [{"facts": [{**FACT, "content": f"The user likes {tea}."}]} for tea in ("tea", "mate")]
+    calls = [{"name": "f", "args": one, "id": str(n)} for n, one in enumerate(args)]
+    answer = read_answer(written(AIMessage("", tool_calls=calls)), "facts")
+    assert [one.content for one in answer.items if isinstance(one, Item)] == [
+        "The user likes tea.",
+        "The user likes mate.",
+    ]
 
 
 def test_an_answer_that_cannot_be_read_is_asked_for_once_more_with_what_was_wrong() -> None:
