@@ -183,6 +183,7 @@ class TenantGraphThreads(TenantPart):
             InvalidUpdateError,
         )
 
+        refusals = (InvalidUpdateError, EmptyChannelError)
         if unended := await self._parts.journal.unended(self._owner, thread):
             raise BusyError(thread, unended[0].key.run)
         self.check_values(values)
@@ -193,10 +194,11 @@ class TenantGraphThreads(TenantPart):
         try:
             for one in update:
                 config = await graph.aupdate_state(config, _with_messages(one), as_node=node)
-        except (InvalidUpdateError, EmptyChannelError, ValueError, TypeError) as error:
+        except (*refusals, ValueError, TypeError, NotImplementedError) as error:
             fix = "name the node in as_node, or change the values"
             raise AnswerError(f"{type(error).__name__}: {error}"[:500], fix) from None
         await self.merge(thread, {})  # its runs keep all checkpoints from now on
+        await self.touch(thread)
         return config
 
     async def restore(self, thread: str, checkpoint: str) -> None:

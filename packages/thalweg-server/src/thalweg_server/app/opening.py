@@ -90,7 +90,7 @@ async def send_webhook(url: str, body: Mapping[str, Any], hosts: Collection[str]
             if answer.is_success:
                 return True
             problem = f"it answered {answer.status_code}"
-        except ConfigError as error:
+        except (ConfigError, ValueError) as error:  # of urlsplit, of a label
             _webhook_log.warning("a webhook is not sent: %s", error)
             return False
         except (httpx2.HTTPError, OSError) as error:
@@ -140,11 +140,7 @@ class Tenant:
         self.models = TenantModels(parts.settings)
         self.skills = TenantSkills(parts.settings)
         self.files = ThreadFiles(
-            owner,
-            parts.places,
-            policy=policy,
-            converter=parts.converter,
-            locks=parts.upload_locks,
+            owner, parts.places, policy=policy, converter=parts.converter, locks=parts.upload_locks
         )
         self.assistants = TenantAssistants(owner, parts.registry.documents, parts.settings)
         self.graph_threads = TenantGraphThreads(owner, parts)

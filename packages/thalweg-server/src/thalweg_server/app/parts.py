@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -17,7 +18,7 @@ from thalweg_memory import MemoryStore
 from thalweg_server.api.events import EVENT, RunStarted
 from thalweg_server.app.files import UploadLocks
 from thalweg_server.app.metrics import Metrics
-from thalweg_server.app.registry import Finder, Registry
+from thalweg_server.app.registry import Finder, Registry, now_ms
 from thalweg_server.checkpoints.erasure import Erasure
 from thalweg_server.runs.base import Event as Line
 from thalweg_server.runs.base import RunRecord
@@ -96,6 +97,11 @@ class TenantPart:
         self._owner = owner
         self._parts = parts
         self._finder = Finder(owner, parts.archive, parts.registry)
+
+    async def touch(self, thread: str, title: str = "") -> None:
+        """Record the use of a thread, which its age counts from; a missing one is created."""
+        touch = partial(self._parts.registry.touch, self._owner, thread, now_ms(), title=title)
+        await asyncio.to_thread(touch)
 
 
 CURRENT_RUN: ContextVar[str] = ContextVar("thalweg_current_run", default="")

@@ -520,20 +520,24 @@ def _log_failure(run: RunRecord, error: Exception) -> None:
         _log.debug("run %s failed", run.key.run, exc_info=error)
 
 
-def compacted(archive: Archive, key: ThreadKey, settings: Settings) -> OperationResult:
-    """Fold what can be folded, and ask the model that the settings name for a summary.
+def compacted(archive: Archive, key: ThreadKey, parts: AppParts) -> OperationResult:
+    """Fold what can be folded, and charge the summary of the model that the settings name.
 
     Raises:
         ArchiveError: The thread has no turns.
         ConfigError: The model cannot be made.
     """
+    settings = parts.settings()
     policy = settings.summarization
     name = policy.model_name or settings.default_model
     if not policy.summarize or name is None:
         return compact(archive, key)
-    return compact(
-        archive, key, _ModelNarrativeWriter(archive, key, settings, model_by_name(name, settings))
-    )
+    writer = _ModelNarrativeWriter(archive, key, settings, model_by_name(name, settings))
+    try:
+        return compact(archive, key, writer)
+    finally:
+        if writer.spent.calls:
+            parts.registry.charge(key.owner, writer.spent)
 
 
 class _ModelNarrativeWriter:

@@ -9,7 +9,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -54,17 +53,15 @@ async def check_run(parts: AppParts, owner: str, thread: str, request: GraphRun)
         check_media_urls([request.input, *map(command.get, ("update", "resume", "goto"))])
 
 
-async def touch_thread(parts: AppParts, owner: str, thread: str, request: GraphRun) -> None:
-    """Record the use of a thread; its title is the text of the first message of its first run."""
+def title_in(request: GraphRun) -> str:
+    """Return the title of a thread whose first run this is: the text of its first message."""
     messages = request.input.get("messages") if isinstance(request.input, dict) else None
     first = messages[0] if isinstance(messages, list) and messages else messages
     content = first.get("content") if isinstance(first, dict) else first
     if isinstance(content, list):
         texts = [str(block.get("text", "")) for block in content if isinstance(block, dict)]
         content = " ".join(texts)
-    title = title_of(content) if isinstance(content, str) else ""
-    touch = partial(parts.registry.touch, owner, thread, now_ms(), title=title)
-    await asyncio.to_thread(touch)
+    return title_of(content) if isinstance(content, str) else ""
 
 
 class TenantRuns(TenantPart):
@@ -93,7 +90,7 @@ class TenantRuns(TenantPart):
         key = RunKey(self._owner, thread, new.id or uuid4().hex)
         request = new.model_dump_json(exclude={"id", "if_busy", "priority"})
         run = await parts.runs.start(key, request, if_busy=new.if_busy, priority=new.priority)
-        await touch_thread(parts, self._owner, thread, as_graph)  # what is refused makes no thread
+        await self.touch(thread, title_in(as_graph))  # what is refused makes no thread
         return shown(run)
 
     async def list(self, thread: str, *, limit: int = 50, before: str | None = None) -> Runs:
@@ -246,7 +243,7 @@ class TenantGraphRuns(TenantPart):
         if is_temporary:
             documents, now = parts.registry.documents, now_ms()
             await asyncio.to_thread(documents.put, self._owner, TEMPORARY, id_, {}, now)
-        await touch_thread(parts, self._owner, id_, new)
+        await self.touch(id_, title_in(new))
         known = {"graph_id": new.graph, "assistant_id": new.assistant}
         await self._threads.merge(id_, known)
         unended = await parts.journal.unended(self._owner, id_)

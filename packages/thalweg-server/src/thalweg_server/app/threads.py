@@ -265,7 +265,7 @@ class TenantThreads(ThreadRemoval):
         """
         from thalweg_server.app.performing import compacted  # noqa: PLC0415 (LangChain: seconds)
 
-        return await self._by_hand(thread, compacted, self._parts.settings())
+        return await self._by_hand(thread, compacted, self._parts)
 
     async def rewind(self, thread: str, to: Rewind) -> Done:
         """Restore the thread's state at the request of a turn; the next run continues there.
@@ -326,6 +326,7 @@ class TenantThreads(ThreadRemoval):
         await self.check_writable(thread)
         key = await self._resting(thread)
         done = await asyncio.to_thread(do, self._parts.archive, key, *given, **named)
+        await self.touch(thread)
         return Done.model_validate(done, from_attributes=True)
 
     # -- shared by the operations above --------------------------------------------------------

@@ -50,14 +50,7 @@ from thalweg_server.settings import Settings
 ACCESS = logging.getLogger("thalweg.server.gateway.access")
 AUDIT = logging.getLogger("thalweg.audit")
 """Logs a line of JSON for each deletion, undoing and forgetting, and each read by an operator."""
-_AUDITED = frozenset(
-    {
-        "rewind_thread",
-        "undo_compaction",
-        "undo_memory",
-        "forget_memory",
-    }
-)
+_AUDITED = frozenset({"rewind_thread", "undo_compaction", "undo_memory", "forget_memory"})
 READ_FOR = "thalweg.read_for"
 """Where in a request's scope the owner is noted whose data an operator reads."""
 _QUIET = frozenset({"/healthz", "/livez", "/readyz", "/metrics"})

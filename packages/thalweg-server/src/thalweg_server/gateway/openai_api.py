@@ -30,6 +30,7 @@ from thalweg_server.runs.base import Event, RunRecord
 
 openai = APIRouter(prefix="/v1", tags=["openai"], route_class=GatewayRoute, include_in_schema=False)
 Chunk = dict[str, Any]
+_CONFLICT = 409
 
 
 class ChatMessage(BaseModel):
@@ -99,8 +100,9 @@ async def openai_chat_completion(
         async for event in events:
             view.take(event)
     if view.problem is not None:
-        status = max(view.problem.status, 500)
-        return JSONResponse({"error": openai_error(view.problem)}, status)
+        # A client sends a request with 409 again, which would start another run.
+        headers = {"x-should-retry": "false"} if view.problem.status == _CONFLICT else None
+        return JSONResponse({"error": openai_error(view.problem)}, view.problem.status, headers)
     return JSONResponse(view.whole())
 
 
@@ -121,7 +123,7 @@ class CompletionView:
         self._text = ""
         self._answer = ""
         self.problem: Problem | None = None
-        """Why the run failed."""
+        """Why the run has no answer."""
 
     def take(self, event: Event) -> str:
         """Take note of an event; return the text that it adds to the answer."""
@@ -143,6 +145,11 @@ class CompletionView:
                     self._answer = data["text"]
             case "run.failed":
                 self.problem = Problem.model_validate(data["problem"])
+            case "run.interrupted" | "run.cancelled":
+                detail = "it was cancelled, or waits for a decision: /api takes one"
+                self.problem = Problem(
+                    title="the run has no answer", status=_CONFLICT, detail=detail, code=event.type
+                )
             case _:
                 pass
         return ""

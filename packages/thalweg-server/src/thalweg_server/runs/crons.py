@@ -4,6 +4,7 @@ The row states when the next run is due, and the job of that time submits the ru
 and its job in one transaction. So each due time has one run, and a job of another time is void.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -110,7 +111,7 @@ class CronTables(Tables):
         """
         where, values, (at_once, per_minute) = "", list[str | int](), limits
         if at_once is not None:
-            where, values = _HAS_FEWER_ACTIVE, [cron.owner, at_once]
+            where, values = _HAS_FEWER_ACTIVE, [cron.owner, round(1_000 * time.time()), at_once]
         if per_minute is not None:
             since = datetime.now(UTC) - timedelta(minutes=1)
             where += _HAS_FEWER_SINCE

@@ -1,6 +1,7 @@
 """The tables of runs and of their events, with the statements for either database."""
 
 import asyncio
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -201,8 +202,8 @@ class Tables(ABC):
         return [_run(row) for row in rows]
 
     async def count_active(self, owner: str) -> int:
-        """Return how many runs of an owner have not ended."""
-        ((count,),) = await self._read(owner, COUNT_ACTIVE, (owner,))
+        """Return how many runs of an owner are due and have not ended."""
+        ((count,),) = await self._read(owner, COUNT_ACTIVE, (owner, round(1_000 * time.time())))
         return int(count)
 
     async def created_at(self, owner: str, place: int) -> datetime | None:
@@ -376,7 +377,7 @@ _CLAIM = f"""
     WHERE {_KEY} AND {_IS_UNENDED}
 """  # noqa: S608 (constants)
 _GET = f"SELECT {_COLUMNS} FROM runs WHERE {_KEY}"  # noqa: S608
-COUNT_ACTIVE = f"SELECT count(*) FROM runs WHERE owner = ? AND {_IS_UNENDED}"  # noqa: S608
+COUNT_ACTIVE = f"SELECT count(*) FROM runs WHERE owner = ? AND {_IS_UNENDED} AND due <= ?"  # noqa: S608
 """See `Tables.count_active`."""
 CREATED_AT = "SELECT created FROM runs WHERE owner = ? ORDER BY number DESC LIMIT 1 OFFSET ?"
 """See `Tables.created_at`."""

@@ -626,6 +626,31 @@ async def test_a_thread_is_compacted_now_and_that_is_undone(tmp_path: Path) -> N
         assert undone.tokens > done.tokens
 
 
+async def test_a_compaction_by_hand_is_charged_and_uses_its_thread(tmp_path: Path) -> None:
+    """As a call of a run; an update of the state is a use, too."""
+    summarizer = {"name": "summarizer", "use": "server_tests.e2e.talkers:Summarizer"}
+    talker = {"name": "talker", "use": "server_tests.e2e.talkers:Talker", "window": 32_000}
+    models = [talker, {**summarizer, "window": 32_000}]
+    named = {"model_name": "summarizer"}
+    async with opened(tmp_path, models=models, summarization=named) as app:
+        ada = app.tenant("ada")
+        for number in range(6):
+            await say(ada, "t1", f"{number} " + "words to be folded away " * 300)
+        calls, used = await today(ada), (await ada.threads.get("t1")).updated
+        await ada.threads.compact("t1")
+        assert await today(ada) == calls + 1
+        compacted = (await ada.threads.get("t1")).updated
+        assert compacted > used
+        await ada.graph_threads.update("t1", {"messages": [{"role": "user", "content": "x"}]})
+        assert (await ada.threads.get("t1")).updated > compacted
+        with pytest.raises(AnswerError):
+            await ada.graph_threads.update("t1", {"messages": [5]})
+
+
+async def today(tenant: Tenant) -> int:
+    return sum(one.calls for one in await tenant.usage.today())
+
+
 async def test_only_models_of_the_settings_can_be_asked(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         ada = app.tenant("ada")

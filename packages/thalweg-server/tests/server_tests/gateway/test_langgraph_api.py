@@ -405,8 +405,9 @@ async def test_a_graph_sees_the_store_of_its_owner(ada: Client, bob: Client) -> 
     assert (await bob.store.search_items(()))["items"] == []
     with pytest.raises(NotFoundError):
         await bob.store.get_item(("users", "u1"), "k")
-    with pytest.raises(UnprocessableEntityError):
-        await ada.store.put_item(("a", ""), "k", {})
+    for namespace in (("a", ""), ("langgraph",)):
+        with pytest.raises(UnprocessableEntityError):
+            await ada.store.put_item(namespace, "k", {})
     await ada.store.delete_item(("users", "u1"), "k")
     with pytest.raises(NotFoundError):
         await ada.store.get_item(("users", "u1"), "k")

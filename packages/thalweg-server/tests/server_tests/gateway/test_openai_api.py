@@ -1,6 +1,7 @@
 """OpenAI's own client against a gateway on a socket; pages of listed origins."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
@@ -9,6 +10,8 @@ import pytest
 
 from server_tests.gateway.worlds import KEYS, settings
 from server_tests.serving import Served, gateway
+from thalweg_server.gateway.openai_api import ChatMessage, ChatRequest, CompletionView
+from thalweg_server.runs.base import Event, RunKey, RunRecord
 
 
 @pytest.fixture(scope="module")
@@ -145,3 +148,16 @@ def test_a_page_of_a_listed_origin_reaches_this_machine(
     assert answer.status_code == status
     assert answer.headers.get("access-control-allow-origin") == (origin if status == 200 else None)
     assert answer.headers["access-control-allow-private-network"] == "true"
+
+
+@pytest.mark.parametrize("type_", ["run.interrupted", "run.cancelled"])
+def test_a_run_without_an_answer_is_no_completion(type_: str) -> None:
+    now = datetime.now(UTC)
+    run = RunRecord(RunKey("ada", "t1", "r1"), "running", "{}", now)
+    user = ChatMessage(role="user", content="hi")
+    view = CompletionView(run, ChatRequest(model="agent", messages=(user,)))
+
+    view.take(Event(1, type_, "{}"))
+
+    assert view.problem is not None
+    assert (view.problem.status, view.problem.code) == (409, type_)

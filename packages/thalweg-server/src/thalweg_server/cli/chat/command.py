@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from thalweg_server.client import BlockingStream, ThalwegClient
     from thalweg_server.settings import Settings
 
-_OWNER = "local"
 _LOG_BYTES = 1_000_000
 _PAGE = 100
 """Threads that are listed at once."""
@@ -186,6 +185,7 @@ def _client(url: str, key: str, config: Path | None, model: str) -> "ThalwegClie
     """Connect to a gateway, or make one in this process, whose user may have any model answer."""
     from thalweg_server.app import open_app  # noqa: PLC0415 (see above)
     from thalweg_server.client import ThalwegClient  # noqa: PLC0415
+    from thalweg_server.client.places import OWNER  # noqa: PLC0415
     from thalweg_server.gateway.create import create_app  # noqa: PLC0415
     from thalweg_server.settings.loading import load_settings  # noqa: PLC0415
 
@@ -202,9 +202,7 @@ def _client(url: str, key: str, config: Path | None, model: str) -> "ThalwegClie
         # The model that was named also learns, titles and compacts.
         agent = loaded.agent.model_copy(update={"model": model})
         settings = loaded.model_copy(update={"agent": agent})
-    return ThalwegClient(
-        create_app(open_app(settings, any_model=True, is_eager=True), owner=_OWNER)
-    )
+    return ThalwegClient(create_app(open_app(settings, any_model=True, is_eager=True), owner=OWNER))
 
 
 def _private_file(name: str) -> Path | None:

@@ -154,12 +154,11 @@ async def langgraph_cancel_run(
     """Cancel a run; with `action=rollback` also delete it and what it did."""
     graph_runs = caller.tenant.graph_runs
     found = await graph_runs.get(thread, run)
-    is_undone = action == "rollback"
-    if is_undone:
+    if action == "rollback":
         await graph_runs.roll_back(thread, {run})
     else:
         await caller.tenant.runs.cancel(thread, run)
-    if is_undone or not wait:
+    if action == "rollback" or not wait:
         return Response("{}", media_type="application/json")
 
     async def result() -> bytes:

@@ -123,7 +123,7 @@ class HistorySearch(Body):
 
     limit: Limit = 10
     before: str | dict[str, Any] | None = None
-    metadata: Fields | None = None
+    metadata: dict[Annotated[str, Field(pattern=r"^[\w.-]+$")], JsonValue] | None = None
     checkpoint: Checkpoint | None = None
 
 

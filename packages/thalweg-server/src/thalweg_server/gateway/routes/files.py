@@ -1,15 +1,13 @@
 """`…/uploads` and `…/artifacts`: files sent to an agent, and files made by it."""
 
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Header, Path, Query, Response, UploadFile
 from fastapi.responses import StreamingResponse
 
-from thalweg.errors import ThalwegError, ThreadExistsError
+from thalweg.errors import ThalwegError
 from thalweg_server.api.files import Artifacts, Uploads
-from thalweg_server.api.threads import NewThread
 from thalweg_server.app import Tenant
 from thalweg_server.gateway.access import CurrentTenant, Name, ThreadId, problems
 from thalweg_server.gateway.bodies import GatewayRoute
@@ -47,8 +45,7 @@ async def upload_file(
         for upload in made:
             await tenant.files.delete_upload(thread, upload.name)
         raise
-    with suppress(ThreadExistsError):
-        await tenant.threads.create(NewThread(id=thread))
+    await tenant.threads.touch(thread)
     return Uploads(items=tuple(made))
 
 

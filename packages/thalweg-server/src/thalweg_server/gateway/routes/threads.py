@@ -134,10 +134,11 @@ async def get_context(
     return await tenant.threads.context(thread, turn, next=upcoming)
 
 
-@threads.post("/{thread}/compact", responses=problems(409, 502))
-async def compact_thread(tenant: CurrentTenant, thread: ThreadId) -> Done:
-    """Compact now what can be; nothing is lost, and it can be undone."""
-    return await tenant.threads.compact(thread)
+@threads.post("/{thread}/compact", responses=problems(409, 429, 502))
+async def compact_thread(caller: CurrentCaller, thread: ThreadId) -> Done:
+    """Compact now what can be; nothing is lost, and it can be undone. It counts as a run."""
+    async with caller.starting():
+        return await caller.tenant.threads.compact(thread)
 
 
 @threads.post("/{thread}/rewind", responses=problems(409))

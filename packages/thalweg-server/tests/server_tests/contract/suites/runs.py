@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
@@ -459,6 +460,15 @@ class JournalContract:
             job = await journal.claim_job("v")
             assert job is not None
             assert RunKey.of_job(job.key) == KEY
+
+    async def test_a_run_that_is_due_later_is_not_active(self, journals: Journals) -> None:
+        """It waits for its time, and takes no place of other runs."""
+        later = round(1_000 * time.time()) + 3_600_000
+        async with journals() as journal:
+            await journal.create(KEY, "{}", due_ms=later)
+            assert await journal.count_active("ada") == 0
+            await journal.create(RunKey("ada", "t2", "r2"), "{}")
+            assert await journal.count_active("ada") == 1
 
     async def test_one_run_of_a_thread_is_deleted(self, journals: Journals) -> None:
         """With its events; one that has not ended is not, and the others remain."""
