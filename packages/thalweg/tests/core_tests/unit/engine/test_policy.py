@@ -7,7 +7,17 @@ import pytest
 
 from core_tests.property.driving import Drive
 from core_tests.property.strategies import Scenario
-from core_tests.unit.engine.threads import call, entries, result, run, says, scene, steps, user
+from core_tests.unit.engine.threads import (
+    call,
+    entries,
+    result,
+    run,
+    says,
+    scene,
+    shown,
+    steps,
+    user,
+)
 from thalweg.engine.compaction import offers
 from thalweg.engine.compaction.plan import plan_fold
 from thalweg.engine.compaction.planning_context import PlanningContext
@@ -218,6 +228,30 @@ def test_a_return_makes_the_next_removal_dearer() -> None:
         turns.append(next(edit.turn for edit in driven.engine.history))
 
     assert turns[0] < turns[1] < turns[2] == turns[3]
+
+
+def test_removed_results_that_are_read_again_and_again_come_back_whole() -> None:
+    """All of a kind that fit: the requests after it show them where the summary is."""
+
+    def reads(number: int, files: int) -> list[Message]:
+        return [
+            m
+            for n in range(files)
+            for m in (
+                call(f"r{number}.{n}", "Read", f'{{"file_path": "src/f{n}.py"}}'),
+                result(f"r{number}.{n}", f"line of the file {n}. " * 150),
+            )
+        ]
+
+    again = [m for number in range(1, 3) for m in (*reads(number, 4), says("So."), user("Next."))]
+    messages = (user("Go"), *reads(0, 20), *steps(60, 150), *again)
+    policy = RentOrBuy(TARIFFS["anthropic"], memory={"used": 0.0})
+    driven = Drive(Scenario(messages, Budget(window=200_000), "anthropic"), policy=policy).run()
+    returned = [edit for edit in _folds(driven) if edit.reason == offers.RETURN_REASON]
+
+    assert [edit.freed < -10_000 for edit in returned] == [True]
+    assert {*range(1, 41)} <= {*returned[0].kept}
+    assert "line of the file 19." in shown(driven)
 
 
 def test_one_fetch_costs_the_price_of_a_step() -> None:
