@@ -217,7 +217,7 @@ CEILINGS = {
     "code lines of thalweg_integrations": (829, 900),
     "code lines of thalweg_memory": (7_964, 7_500),
     "code lines of thalweg_recorder": (6_370, 4_800),
-    "code lines of thalweg_server": (16_127, 11_500),
+    "code lines of thalweg_server": (16_129, 11_500),
     "code lines in all without strict_llm": (65_684, 59_500),
     "files in all packages": (625, 750),
     "files visited by one turn": (33, 30),

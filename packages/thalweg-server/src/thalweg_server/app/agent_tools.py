@@ -45,7 +45,11 @@ from thalweg_agent.backends.calls.operations import (
     perform,
 )
 from thalweg_agent.backends.local_shell import LocalShellBackend
-from thalweg_agent.backends.protocol import ExecuteResponse, SandboxBackendProtocol, timeout_of
+from thalweg_agent.backends.protocol import (
+    ExecuteResponse,
+    SandboxBackendProtocol,
+    execute_accepts_timeout,
+)
 from thalweg_server.app.configured import MakeSandbox, OpenShell, import_named
 from thalweg_server.app.registry import Document, Documents, now_ms
 from thalweg_server.settings.sections import McpServer, ToolSettings
@@ -208,7 +212,9 @@ class Mirror:
         with self._lock:
             self._push()
             where = f"cd {shlex.quote(self._folder)} && " if self._folder else ""
-            response = self.remote.execute(where + command, **timeout_of(self.remote, timeout))
+            takes = timeout is not None and execute_accepts_timeout(type(self.remote))
+            named = {"timeout": timeout} if takes else {}
+            response = self.remote.execute(where + command, **named)
             self._pull()
             return response
 
