@@ -24,19 +24,20 @@ if TYPE_CHECKING:
     from thalweg_evals.picture import TokenSeries
     from thalweg_evals.world import Probe, Score, World
 
-TRIGGER = 0.25
+DEFAULT_TRIGGER = 0.25
 """Share of the window: early enough to compact often, late enough to permit work."""
-FAILURES = 12
+MAX_LISTED_FAILURES = 12
 """How many are listed one by one."""
 SCRIPTED = "scripted:"
-DEFAULT = f"{SCRIPTED}searcher"
-_MODELS = """scripted:searcher (the default), scripted:literal or scripted:forgetful, which need no
+DEFAULT_MODEL = f"{SCRIPTED}searcher"
+_MODEL_HELP = """\
+scripted:searcher (the default), scripted:literal or scripted:forgetful, which need no
 key; ollama:NAME, provider:model, openai:NAME@http://host/v1, or a name in the settings' models."""
-_POLICIES = """thalweg (the default), thalweg-careful, thalweg-frugal, thalweg-middleware,
+_POLICY_HELP = """thalweg (the default), thalweg-careful, thalweg-frugal, thalweg-middleware,
 langchain, deepagents, provider or none; or module:attribute or path/to/file.py:attribute of a graph
 of LangGraph or of a function that creates one."""
-_SHARES = f"Default: {TRIGGER}. `default` uses the agent's own trigger."
-_WINDOW = "Default: 64,000 for a scripted model, and its own for any other."
+_TRIGGER_HELP = f"Default: {DEFAULT_TRIGGER}. `default` uses the agent's own trigger."
+_WINDOW_HELP = "Default: 64,000 for a scripted model, and its own for any other."
 _FAIL_UNDER = "Exit code 1 if a smaller share of an agent's tested conversations passes, as 0.9."
 
 
@@ -62,31 +63,37 @@ class Trial:
         return f"{self.policy}, {at}"
 
 
-def _many(flag: str, metavar: str, about: str) -> Argument:
+def _list_option(flag: str, metavar: str, about: str) -> Argument:
     about = f"{about} May be repeated, or separated by commas."
     return argument(flag, metavar=metavar, action="append", default=[], help=about)
 
 
-def _number(flag: str, metavar: str, default: int | None, about: str) -> Argument:
+def _integer_option(flag: str, metavar: str, default: int | None, about: str) -> Argument:
     read = whole_number(flag)
     return argument(flag, metavar=metavar, type=read, default=default, help=about)
 
 
-def _file(flag: str, about: str) -> Argument:
+def _file_option(flag: str, about: str) -> Argument:
     return argument(flag, metavar="FILE", type=Path, help=about)
 
 
 @single_command(
-    _many("--model", "NAMES", f"The model: {_MODELS}"),
-    _many("--policy", "NAMES", f"The agent: {_POLICIES}"),
-    _many("--probe", "NAMES", "Only these: a probe, a PROBE/CASE, or a pattern such as 'work/*'."),
-    _many("--trigger", "SHARES", f"Share of the window at which a context is compacted. {_SHARES}"),
-    _number("--window", "TOKENS", None, f"Tokens that the model accepts. {_WINDOW}"),
-    _number("--trials", "N", 1, "Repetitions of each case, with other names and numbers."),
-    _number("--seed", "N", 0, "Seed of all names and numbers, the same for every agent."),
-    _file("--svg", "Draw the tokens of each request over time, with compactions marked."),
+    _list_option("--model", "NAMES", f"The model: {_MODEL_HELP}"),
+    _list_option("--policy", "NAMES", f"The agent: {_POLICY_HELP}"),
+    _list_option(
+        "--probe", "NAMES", "Only these: a probe, a PROBE/CASE, or a pattern such as 'work/*'."
+    ),
+    _list_option(
+        "--trigger",
+        "SHARES",
+        f"Share of the window at which a context is compacted. {_TRIGGER_HELP}",
+    ),
+    _integer_option("--window", "TOKENS", None, f"Tokens that the model accepts. {_WINDOW_HELP}"),
+    _integer_option("--trials", "N", 1, "Repetitions of each case, with other names and numbers."),
+    _integer_option("--seed", "N", 0, "Seed of all names and numbers, the same for every agent."),
+    _file_option("--svg", "Draw the tokens of each request over time, with compactions marked."),
     argument("--fail-under", type=float, default=0.0, metavar="RATE", help=_FAIL_UNDER),
-    _file("--config", "The settings, if not config.yaml here."),
+    _file_option("--config", "The settings, if not config.yaml here."),
     argument("--list", dest="is_listing", action="store_true", help="List the probes."),
     AS_JSON,
 )
@@ -156,10 +163,10 @@ def as_triggers(values: Sequence[str]) -> list[float | None]:
         >>> as_triggers(["0.1,default"])
         [0.1, None]
     """
-    return [_share(text) for text in parse_names(values)] or [TRIGGER]
+    return [_parse_trigger(text) for text in parse_names(values)] or [DEFAULT_TRIGGER]
 
 
-def _share(text: str) -> float | None:
+def _parse_trigger(text: str) -> float | None:
     if text == "default":
         return None
     try:
@@ -199,7 +206,9 @@ def _play_all(
     from thalweg_evals.picture import token_series  # noqa: PLC0415
     from thalweg_evals.world import play  # noqa: PLC0415
 
-    models = {name: _model(name, options) for name in parse_names(options.model) or (DEFAULT,)}
+    models = {
+        name: _model(name, options) for name in parse_names(options.model) or (DEFAULT_MODEL,)
+    }
     policies = {name: policy_named(name) for name in parse_names(options.policy) or ("thalweg",)}
     numbers = range(1, options.trials + 1)
     # Compared agents are adjacent.
@@ -274,11 +283,11 @@ def report(trials: Sequence[Trial]) -> Iterator[str]:
         yield ""
         yield from _differences(by_column)
     failures = [one for one in trials if one.score.verdict != "passed"]
-    for one in failures[:FAILURES]:
+    for one in failures[:MAX_LISTED_FAILURES]:
         what = f"{one.probe}/{one.case} #{one.number}, {one.column}, {one.model}"
         yield from fold(f"{one.score.verdict}: {what}: {one_line(one.score.why, 200)}")
-    if len(failures) > FAILURES:
-        yield f"… and {len(failures) - FAILURES} more; --json has all of them"
+    if len(failures) > MAX_LISTED_FAILURES:
+        yield f"… and {len(failures) - MAX_LISTED_FAILURES} more; --json has all of them"
 
 
 def _by_column(trials: Sequence[Trial]) -> dict[str, list[Trial]]:

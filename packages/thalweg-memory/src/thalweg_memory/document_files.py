@@ -67,9 +67,9 @@ class DocumentFiles:
         """Return the path of a scope's document."""
         folder = self._path.parent
         if scope.owner != self._owner:
-            folder = folder / "owners" / _as_name(scope.owner)
+            folder = folder / "owners" / _encoded_folder_name(scope.owner)
         if scope.agent:
-            folder = folder / "agents" / _as_name(scope.agent)
+            folder = folder / "agents" / _encoded_folder_name(scope.agent)
         return folder / self._path.name
 
     def refresh(self, scope: Scope) -> None:
@@ -78,23 +78,23 @@ class DocumentFiles:
         It costs one `stat` call if nothing was edited.
         """
         file = self._file(scope)
-        if self._is_inside() or file.seen == file.stamp() or not file.path.parent.is_dir():
+        if self._holds_lock() or file.seen == file.stamp() or not file.path.parent.is_dir():
             return
         with self._locked(file):
-            self._try_to_settle(scope, file)
+            self._try_synchronize(scope, file)
 
     @contextmanager
     def changing(self, scope: Scope) -> Iterator[None]:
         """Commit edits before a change of the store, and write the document after it."""
-        if self._is_inside():
+        if self._holds_lock():
             yield
             return
         file = self._file(scope)
         with self._locked(file):
-            is_settled = self._try_to_settle(scope, file)
+            is_settled = self._try_synchronize(scope, file)
             yield
             if is_settled:
-                self._try_to_settle(scope, file)
+                self._try_synchronize(scope, file)
 
     @contextmanager
     def forgetting(self, scope: Scope, forgotten: list[FactTexts]) -> Iterator[None]:
@@ -106,9 +106,9 @@ class DocumentFiles:
         """
         file = self._file(scope)
         with self._locked(file):
-            self._settle(scope, file)
+            self._synchronize(scope, file)
             yield
-            self._settle(scope, file, forgotten)
+            self._synchronize(scope, file, forgotten)
 
     def reload(self, scope: Scope) -> Operation | None:
         """Commit the edits made by hand, and write the document.
@@ -122,7 +122,7 @@ class DocumentFiles:
         """
         file = self._file(scope)
         with self._locked(file):
-            return self._settle(scope, file)
+            return self._synchronize(scope, file)
 
     def _file(self, scope: Scope) -> "_DocumentFile":
         return self._files.setdefault(scope, _DocumentFile(self.path_of(scope)))
@@ -133,19 +133,19 @@ class DocumentFiles:
         with ExitStack() as stack:
             with _storage_errors(file.path):
                 stack.enter_context(file.locked())
-            self._thread.is_inside = True
+            self._thread.holds_lock = True
             try:
                 yield
             finally:
-                self._thread.is_inside = False
+                self._thread.holds_lock = False
 
-    def _is_inside(self) -> bool:
-        return getattr(self._thread, "is_inside", False)
+    def _holds_lock(self) -> bool:
+        return getattr(self._thread, "holds_lock", False)
 
-    def _try_to_settle(self, scope: Scope, file: "_DocumentFile") -> bool:
+    def _try_synchronize(self, scope: Scope, file: "_DocumentFile") -> bool:
         """Return whether memory and document are equal now; log each reason once if not."""
         try:
-            self._settle(scope, file)
+            self._synchronize(scope, file)
         except (DocumentError, StorageError) as error:
             if file.problem != str(error):
                 file.problem = str(error)
@@ -153,7 +153,7 @@ class DocumentFiles:
             return False
         return True
 
-    def _settle(
+    def _synchronize(
         self, scope: Scope, file: "_DocumentFile", forgotten: Iterable[FactTexts] = ()
     ) -> Operation | None:
         """Commit edits, and write the document, until it has the memory's current version.
@@ -189,7 +189,7 @@ class DocumentFiles:
                 _log.debug("memory persisted to %s", file.path)
 
     def _commit_edits(
-        self, scope: Scope, document: Document | None, written: "_Written | None"
+        self, scope: Scope, document: Document | None, written: "_LastWrite | None"
     ) -> Operation | None:
         what = "deleted" if document is None else "edited by hand" if written else "found"
 
@@ -221,12 +221,12 @@ def _parse(path: Path, raw: bytes) -> Document:
     return read_document(text, str(path))
 
 
-def _as_name(text: str) -> str:
+def _encoded_folder_name(text: str) -> str:
     """Encode any name as the name of one folder, and of no other name's.
 
     Example:
-        >>> _as_name("ada/../x"), _as_name(".."), _as_name("Ada")
-        ('ada%2F%2E%2E%2Fx', '%2E%2E', '%41da')
+        >>> [_encoded_folder_name(name) for name in ("ada/../x", "..", "Ada")]
+        ['ada%2F%2E%2E%2Fx', '%2E%2E', '%41da']
     """
     kept = "abcdefghijklmnopqrstuvwxyz0123456789-_"  # some file systems know no case
     coded = (
@@ -237,7 +237,7 @@ def _as_name(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Written(Marks):
+class _LastWrite(Marks):
     """The content of a file when it was last written; the fields of `.memory.json.seen`."""
 
     file: str
@@ -287,10 +287,10 @@ class _DocumentFile:
         except FileNotFoundError:
             return None
 
-    def written(self) -> _Written | None:
+    def written(self) -> _LastWrite | None:
         """Return the last write of any process; `None` if it is unknown."""
         try:
-            return _Written(**json.loads(self._sibling("seen").read_bytes()))
+            return _LastWrite(**json.loads(self._sibling("seen").read_bytes()))
         except (FileNotFoundError, ValueError, TypeError):
             return None
 
@@ -300,7 +300,7 @@ class _DocumentFile:
             return
         raw, place = document.text.encode(), Path(os.path.realpath(self.path))
         marks = document.marks
-        written = _Written(marks.facts, marks.sections, file=_digest(raw), version=version)
+        written = _LastWrite(marks.facts, marks.sections, file=_digest(raw), version=version)
         if raw != before:
             mode = FILE_MODE if before is None else stat.S_IMODE(place.stat().st_mode)
             _write(self._sibling("part"), raw, mode)

@@ -27,7 +27,15 @@ from thalweg_memory.facts.recall.ranking import (
 from thalweg_memory.facts.recall.rendering import PackedItem, Recalled, pack
 from thalweg_memory.facts.recall.seeds import render_system, top_facts
 from thalweg_memory.facts.settings import MemorySettings
-from thalweg_memory.facts.values import Fact, FactId, Profile, Scope, Trust, current, holds
+from thalweg_memory.facts.values import (
+    Fact,
+    FactId,
+    Profile,
+    Scope,
+    Trust,
+    is_valid,
+    split_by_validity,
+)
 from thalweg_memory.store.tables import MemoryStore
 
 MESSAGE_TOKENS = 8
@@ -71,7 +79,7 @@ def recall(
     texts = _query_texts(query)
     if settings.retrieval == "seeds":
         profile = store.profile(scope)
-        facts, _ = current(store.facts(scope), now=now)
+        facts, _ = split_by_validity(store.facts(scope), now=now)
         recalled = _as_seeds(facts, profile, texts, settings, budget, count)
     else:
         question = ask(texts[0], *texts[1:])
@@ -138,7 +146,7 @@ def _ranked(
     shown = [item for item in items if _may_be_shown(item)]
     ranked = rank(scale, shown, near, stale=_stale([*items, *ended], now))
     facts = [one.item.fact for one in ranked if one.item.fact is not None]
-    holding, before = current(facts, now=now)
+    holding, before = split_by_validity(facts, now=now)
     included = {fact.id for fact in holding}
     if question.expects_past:
         included |= {fact.id for fact in before}
@@ -187,7 +195,7 @@ def _with_newer(
     missing |= {id_ for fact in facts for id_ in _replaced_once(fact) if id_ not in there}
     if not missing:
         return list(ranked)
-    read, before = current(
+    read, before = split_by_validity(
         store.facts(scope, ids=sorted(missing), statuses=("active", "superseded")), now=now
     )
     linked = {fact.id: fact for fact in read}
@@ -218,7 +226,7 @@ def _standing(known: Sequence[Fact], ranked: Sequence[Ranked], now: str) -> list
     The user's identity and preferred style of answers seldom share a word with a question.
     """
     ranked_ids = {one.item.fact.id for one in ranked if one.item.fact is not None}
-    facts, _ = current((fact for fact in known if fact.id not in ranked_ids), now=now)
+    facts, _ = split_by_validity((fact for fact in known if fact.id not in ranked_ids), now=now)
     facts.sort(key=lambda fact: (fact.protected, worth(fact, now=now)), reverse=True)
     items = [RecallItem(-1 - at, fact=fact) for at, fact in enumerate(facts[:MOST_STANDING])]
     return [Ranked(item, RecallFeatures.none()) for item in items]
@@ -258,7 +266,7 @@ def _stale(items: Sequence[RecallItem], now: str) -> dict[str, list[str]]:
     for item in items:
         fact = item.fact
         if fact is not None and (fact.status == "superseded" or fact.valid_to):
-            for evidence in fact.evidence if not holds(fact, now=now) else ():
+            for evidence in fact.evidence if not is_valid(fact, now=now) else ():
                 gone.setdefault(evidence.uid, []).append(evidence.quote)
     return gone
 

@@ -33,12 +33,12 @@ use is checked when the request is made."""
 
 NO_LINES_REQUESTED_WARNING = prompt("no_lines").text
 
-_CUT_ON_THE_WAY = "\n\n[Output was truncated due to size limits."
+_TRUNCATION_NOTE = "\n\n[Output was truncated due to size limits."
 """The note with which sandboxes end a line that exceeds their response size."""
-_TAIL = 500
+_NOTE_TAIL_CHARS = 500
 _UNDECODABLE = "codec can't decode"
 """Text in backends' errors about a file that is not text, from Python's own message."""
-_UNKNOWN = "application/octet-stream"
+_UNKNOWN_MIME = "application/octet-stream"
 
 
 def read_file(
@@ -55,19 +55,21 @@ def read_file(
         return refuse(prompt("too_few_chars").render(char_limit=char_limit))
     read = yield from _read(path, offset, limit)
     if read.error or read.file_data is None:
-        return _unread(path, read.error)
+        return _read_error(path, read.error)
     content = read.file_data["content"]
     if _is_whole(read) and (check_empty_content(content) or content == EMPTY_CONTENT_WARNING):
-        return ToolAnswer(_blank(read, content, limit))
+        return ToolAnswer(_empty_answer(read, content, limit))
     if context.samples_video and read_file_type(path) == "video":
         return (yield from _video(path, read.file_data, offset, limit))
     kind = file_type(path)
     if kind != "text" or read.file_data.get("encoding", "utf-8") == "base64":
-        return _medium(path, kind if kind != "text" else "file", content)
-    return _text(context, path, page_of(read, content, offset), offset, char_offset, char_limit)
+        return _media_answer(path, kind if kind != "text" else "file", content)
+    return _text_answer(
+        context, path, page_of(read, content, offset), offset, char_offset, char_limit
+    )
 
 
-def _unread(path: str, error: str | None) -> ToolAnswer:
+def _read_error(path: str, error: str | None) -> ToolAnswer:
     if error is None:
         return refuse(f"Error: no data returned for '{path}'")
     is_text = _UNDECODABLE not in error
@@ -104,7 +106,7 @@ def _read(path: str, offset: int, limit: int) -> Steps[ReadResult]:
     """Read lines; if a line exceeds the response size of a sandbox, read the file as bytes."""
     read = yield from ask(ReadResult, "read", path, offset=offset, limit=limit)
     content = read.file_data["content"] if read.file_data else ""
-    if read.start_line is None or _CUT_ON_THE_WAY not in content[-_TAIL:]:
+    if read.start_line is None or _TRUNCATION_NOTE not in content[-_NOTE_TAIL_CHARS:]:
         return read
     try:
         got = yield from ask(list[FileDownloadResponse], "download_files", [path])
@@ -115,7 +117,7 @@ def _read(path: str, offset: int, limit: int) -> Steps[ReadResult]:
     return read if whole.error or whole.start_line is None else whole
 
 
-def _text(
+def _text_answer(
     context: FileToolContext,
     path: str,
     page: FilePage,
@@ -140,20 +142,20 @@ def _is_whole(read: ReadResult) -> bool:
     return read.start_line is None or (read.start_line == 1 and read.total_lines == read.end_line)
 
 
-def _blank(read: ReadResult, content: str, limit: int) -> str:
+def _empty_answer(read: ReadResult, content: str, limit: int) -> str:
     # Some backends return the warning itself, which must not follow a status line.
     if read.no_lines_requested and not content:
         return prompt("no_lines").render(limit=limit)
     return EMPTY_CONTENT_WARNING
 
 
-def _medium(path: str, kind: str, content: str) -> ToolAnswer:
-    mime_type = mimetypes.guess_type(f"file{PurePosixPath(path).suffix}")[0] or _UNKNOWN
+def _media_answer(path: str, kind: str, content: str) -> ToolAnswer:
+    mime_type = mimetypes.guess_type(f"file{PurePosixPath(path).suffix}")[0] or _UNKNOWN_MIME
     size = len(content) * 3 // 4
     if size > MAX_MEDIA_BYTES:
         refusal = prompt("media_too_large")
         return refuse(refusal.render(path=path, size=size, most=MAX_MEDIA_BYTES))
-    if mime_type == _UNKNOWN:
+    if mime_type == _UNKNOWN_MIME:
         return ToolAnswer(prompt("binary_file").render(path=path, size=size))
     return ToolAnswer(
         [{"type": kind, "base64": content, "mime_type": mime_type}],

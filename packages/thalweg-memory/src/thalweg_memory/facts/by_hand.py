@@ -7,7 +7,7 @@ from itertools import islice
 from thalweg.errors import FactRefusedError, NoSuchFactError
 from thalweg_memory.facts.gates import Verdict
 from thalweg_memory.facts.learning.lesson import fact_of, folded
-from thalweg_memory.facts.merging import plan_merge, sharing_most
+from thalweg_memory.facts.merging import facts_sharing_words, plan_merge
 from thalweg_memory.facts.values import (
     Category,
     Change,
@@ -57,7 +57,7 @@ def plan_remember(near: Sequence[Fact], new: Fact) -> tuple[Change, ...]:
         new: The new fact.
     """
     active = (fact for fact in near if fact.status == "active" and fact.id != new.id)
-    links = [fact.id for fact in islice(sharing_most(active, new), MOST_LINKED)]
+    links = [fact.id for fact in islice(facts_sharing_words(active, new), MOST_LINKED)]
     return folded(plan_merge(near, [new], similar={new.id: links}))
 
 

@@ -16,7 +16,7 @@ from thalweg.engine.words import STOP_WORDS, stem, words
 from thalweg_memory.facts.gates import UNSPACED, plain_form
 from thalweg_memory.facts.values import NO_FACT, Change, Fact, FactId, PutFact, Trust
 
-Verdict = Literal["same", "replaces", "ends", "narrows", "beside", "contests"]
+RelationVerdict = Literal["same", "replaces", "ends", "narrows", "beside", "contests"]
 """The relation of a new fact to an existing one.
 
 `replaces`: the existing one was true and is not any more, or was wrong. `ends`: it is over.
@@ -116,22 +116,22 @@ def may_supersede(known: Fact, new: Fact, *, is_named: bool = False) -> bool:
     if is_named or _attribute(known) & _attribute(new):
         return True
     new_words = set(words_of(" ".join((new.statement, *(each.quote for each in new.evidence)))))
-    named = set(words_of(known.value))
-    if named:
-        return named <= new_words
+    value_words = set(words_of(known.value))
+    if value_words:
+        return value_words <= new_words
     # Without fields, the content itself has to be about the same: most of its words are shared.
     content, shared = set(words_of(known.statement)), new_words & set(words_of(known.statement))
     return bool(shared) and 2 * len(shared) >= len(content)
 
 
-def sharing_most(facts: Iterable[Fact], new: Fact) -> Iterator[Fact]:
+def facts_sharing_words(facts: Iterable[Fact], new: Fact) -> Iterator[Fact]:
     """Yield the facts that share with a new one half of the words of the one with fewer, or more.
 
     Example:
         >>> from thalweg_memory.facts.values import FactId
         >>> tea = Fact(FactId("a"), "User prefers green tea", "preference", 1, "", "t")
         >>> mate = Fact(FactId("b"), "User prefers mate tea", "preference", 1, "", "t")
-        >>> next(sharing_most([tea], mate)) == tea
+        >>> next(facts_sharing_words([tea], mate)) == tea
         True
     """
     new_words = set(words_of(new.statement))
@@ -158,7 +158,7 @@ def _numbers(fact: Fact) -> set[str]:
     return {word for word in words(f"{fact.statement} {fact.value}") if word.isdigit()}
 
 
-Verdicts = Mapping[FactId, Mapping[FactId, Verdict]]
+Verdicts = Mapping[FactId, Mapping[FactId, RelationVerdict]]
 """For each new fact, a model's verdicts on its relation to existing ones."""
 
 
@@ -167,7 +167,7 @@ def plan_merge(
     new: Sequence[Fact],
     *,
     verdicts: Verdicts | None = None,
-    named: Mapping[FactId, FactId] | None = None,
+    proposed_targets: Mapping[FactId, FactId] | None = None,
     similar: Mapping[FactId, Sequence[FactId]] | None = None,
 ) -> list[Change]:
     """Plan the changes for new facts, one after another.
@@ -189,8 +189,8 @@ def plan_merge(
         facts: Those of the memory that a new one may relate to, of any status.
         new: Oldest first, if their order matters.
         verdicts: A model's verdicts on them. Pairs without one are `beside`.
-        named: The existing fact that a learner named for a new one before it was asked for
-            verdicts.
+        proposed_targets: The existing fact that a learner named for a new one before it was asked
+            for verdicts.
         similar: Existing facts that a new one is linked to if nothing else results from them.
 
     Returns:
@@ -201,12 +201,12 @@ def plan_merge(
     for fact in new:
         if fact.id in held:
             continue
-        reading = _FactRelation(
+        relation = _FactRelation(
             (verdicts or {}).get(fact.id, {}),
-            (named or {}).get(fact.id, NO_FACT),
+            (proposed_targets or {}).get(fact.id, NO_FACT),
             (similar or {}).get(fact.id, ()),
         )
-        for put in _plan_one(list(held.values()), _dated(fact), reading):
+        for put in _plan_one(list(held.values()), _with_dates(fact), relation):
             if held.get(put.fact.id) == put.fact:
                 continue
             held[put.fact.id] = put.fact
@@ -215,17 +215,17 @@ def plan_merge(
     return list(changes.values())
 
 
-def _dated(fact: Fact) -> Fact:
+def _with_dates(fact: Fact) -> Fact:
     observed = fact.observed_at or fact.created_at
     return replace(fact, observed_at=observed, valid_from=fact.valid_from or observed)
 
 
 @dataclass(frozen=True, slots=True)
 class _FactRelation:
-    """The verdicts, the named fact and the links of a new fact."""
+    """The verdicts, the proposed target and the links of a new fact."""
 
-    of: Mapping[FactId, Verdict]
-    named: FactId
+    of: Mapping[FactId, RelationVerdict]
+    proposed_target: FactId
     links: Sequence[FactId]
 
 
@@ -234,18 +234,20 @@ class _KnownRelations:
     """The relations of existing facts to a new one."""
 
     same: list[Fact]
-    olds: list[Fact]
+    superseded: list[Fact]
     """The facts that it would supersede."""
     linked: list[Fact]
 
 
-def _sorted_out(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> _KnownRelations:
+def _relations_to_known(
+    facts: Sequence[Fact], new: Fact, relation: _FactRelation
+) -> _KnownRelations:
     same: list[Fact] = []
-    olds: list[Fact] = []
-    links = (fact for fact in facts if fact.id in reading.links)
+    superseded: list[Fact] = []
+    links = (fact for fact in facts if fact.id in relation.links)
     linked = [fact for fact in links if not are_of_two_subjects(fact, new)]
     for fact in facts:
-        verdict = reading.of.get(fact.id, "beside")
+        verdict = relation.of.get(fact.id, "beside")
         if has_same_wording(fact, new) or (verdict == "same" and may_merge(fact, new)):
             same.append(fact)
         elif verdict in {"replaces", "ends", "narrows", "contests"}:
@@ -254,16 +256,18 @@ def _sorted_out(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> _Kn
             lasts = not later.is_temporary and (ends or not later.valid_to)
             lasts = lasts and not _ended_before(later, earlier)
             lasts = lasts and verdict != "contests"
-            if lasts and may_supersede(earlier, later, is_named=fact.id == reading.named):
-                olds.append(fact)
-            elif fact.id == reading.named or not are_of_two_subjects(fact, new):
+            if lasts and may_supersede(
+                earlier, later, is_named=fact.id == relation.proposed_target
+            ):
+                superseded.append(fact)
+            elif fact.id == relation.proposed_target or not are_of_two_subjects(fact, new):
                 linked.append(fact)
-    return _KnownRelations(same, olds, linked)
+    return _KnownRelations(same, superseded, linked)
 
 
-def _plan_one(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> Iterator[PutFact]:
+def _plan_one(facts: Sequence[Fact], new: Fact, relation: _FactRelation) -> Iterator[PutFact]:
     """Plan what becomes of one new fact."""
-    found = _sorted_out(facts, new, reading)
+    found = _relations_to_known(facts, new, relation)
     if new.status == "quarantined" or new.trust < Trust.IMPORT:
         yield from _quarantined(found, new, "it is not trusted")
         return
@@ -272,8 +276,8 @@ def _plan_one(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> Itera
     if held is not None:
         yield from _merged(held, new, found)
         return
-    touched = (fact for fact in (*found.same, *found.olds) if fact.status == "active")
-    guarded = [fact for fact in touched if _guards(fact, new)]
+    touched = (fact for fact in (*found.same, *found.superseded) if fact.status == "active")
+    guarded = [fact for fact in touched if _is_protected_from(fact, new)]
     if guarded and not new.claim:
         is_less = new.authority < guarded[0].authority
         why = "trusted less than" if is_less else "against what is protected:"
@@ -284,10 +288,10 @@ def _plan_one(facts: Sequence[Fact], new: Fact, reading: _FactRelation) -> Itera
     if guarded:
         found = _KnownRelations(
             [fact for fact in found.same if fact not in guarded],
-            [fact for fact in found.olds if fact not in guarded],
+            [fact for fact in found.superseded if fact not in guarded],
             [*found.linked, *guarded],
         )
-    yield from _taken_in(found, new, reading.of)
+    yield from _plan_addition(found, new, relation.of)
 
 
 def _ended_before(later: Fact, earlier: Fact) -> bool:
@@ -306,10 +310,10 @@ def _is_same_time(fact: Fact, new: Fact, found: _KnownRelations) -> bool:
         return True
     if fact.status == "superseded":
         return not fact.valid_to or _stated_at(new) < fact.valid_to
-    return fact.status == "expired" and not found.olds
+    return fact.status == "expired" and not found.superseded
 
 
-def _guards(fact: Fact, new: Fact) -> bool:
+def _is_protected_from(fact: Fact, new: Fact) -> bool:
     """Return whether a fact may not be changed by a new one."""
     is_learned = new.written_by.startswith(("learned", "agent"))
     return new.authority < fact.authority or (is_learned and fact.protected)
@@ -347,13 +351,13 @@ def _merged(held: Fact, new: Fact, found: _KnownRelations) -> Iterator[PutFact]:
     if one.status == "expired":
         one = replace(one, status="active")
     if held.status == "active":
-        olds = [
-            fact for fact in found.olds
+        superseded = [
+            fact for fact in found.superseded
             if fact.status == "active" and fact.id != held.id
-            and _stated_at(fact) <= _stated_at(new) and not _guards(fact, new)
+            and _stated_at(fact) <= _stated_at(new) and not _is_protected_from(fact, new)
         ]  # fmt: skip
-        one = _superseding(one, olds)
-        yield from (PutFact(_ended(old, one), "said again since") for old in olds)
+        one = _superseding(one, superseded)
+        yield from (PutFact(_ended(old, one), "said again since") for old in superseded)
     if one != held:
         yield PutFact(one, "it was repeated")
 
@@ -369,9 +373,9 @@ def _quarantined(found: _KnownRelations, new: Fact, why: str) -> Iterator[PutFac
     yield PutFact(replace(new, status="quarantined"), f"for review: {why}")
 
 
-def _superseding(fact: Fact, olds: Iterable[Fact]) -> Fact:
+def _superseding(fact: Fact, superseded: Iterable[Fact]) -> Fact:
     """Add facts to those that a fact replaces."""
-    ids = dict.fromkeys((*fact.supersedes, *(old.id for old in olds)))
+    ids = dict.fromkeys((*fact.supersedes, *(old.id for old in superseded)))
     return replace(fact, supersedes=tuple(ids))
 
 
@@ -387,10 +391,12 @@ def _linked(fact: Fact, others: Iterable[Fact]) -> Fact:
     return replace(fact, related=tuple(ids))
 
 
-def _taken_in(found: _KnownRelations, new: Fact, of: Mapping[FactId, Verdict]) -> Iterator[PutFact]:
+def _plan_addition(
+    found: _KnownRelations, new: Fact, of: Mapping[FactId, RelationVerdict]
+) -> Iterator[PutFact]:
     """Add a new fact to the existing ones: before later statements, after those it updates."""
     stands = {"active", "superseded"}
-    about = [f for f in found.olds if f.status in stands and f.authority <= new.authority]
+    about = [f for f in found.superseded if f.status in stands and f.authority <= new.authority]
     about += [f for f in found.same if f.status in stands and f.authority < new.authority]
     later = sorted(
         (fact for fact in about if _stated_at(fact) > _stated_at(new)),
@@ -401,14 +407,14 @@ def _taken_in(found: _KnownRelations, new: Fact, of: Mapping[FactId, Verdict]) -
         by = later[0]
         one = _ended(new, by)
         yield PutFact(_superseding(by, [new]), "an older statement was learned")
-    olds = [
+    superseded = [
         fact
         for fact in about
         if _stated_at(fact) <= _stated_at(new)
         and (fact.status == "active" or fact.valid_to > _stated_at(new))
     ]
-    one = _superseding(one, olds)
-    for old in olds:
+    one = _superseding(one, superseded)
+    for old in superseded:
         yield PutFact(_ended(old, one), f"a later statement {of.get(old.id, 'replaces')} it")
     linked = [fact for fact in found.linked if fact.status == "active" and one.status == "active"]
     for fact in linked:

@@ -299,7 +299,7 @@ class Proposal:
     """The fact that it repeats, or updates."""
 
 
-Fate = Literal["told", "told before", "no room", "said already"]
+RecallOutcome = Literal["told", "told before", "no room", "said already"]
 """The result for a recalled item.
 
 `told`: it is before the message. `told before`: it is before an earlier one. `no room`: it was
@@ -311,7 +311,7 @@ recalled, and does not fit. `said already`: another recalled item states the sam
 class RecalledPart:
     """One thing that was recalled, and what became of it: a fact, a turn, or a section."""
 
-    fate: Fate
+    fate: RecallOutcome
     fact: FactId = NO_FACT
     uid: str = ""
     """Of the message, if it is a turn."""
@@ -383,7 +383,7 @@ def day_in_words(at: str) -> str:
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year} {_WEEKDAYS[day.weekday()]}"
 
 
-def holds(fact: Fact, *, now: str = "") -> bool:
+def is_valid(fact: Fact, *, now: str = "") -> bool:
     """Return whether a fact holds: it is active, trusted, and did not end before a time.
 
     Args:
@@ -395,13 +395,13 @@ def holds(fact: Fact, *, now: str = "") -> bool:
     return not (fact.valid_to and fact.valid_to < now)
 
 
-def current(facts: Iterable[Fact], *, now: str = "") -> tuple[list[Fact], list[Fact]]:
+def split_by_validity(facts: Iterable[Fact], *, now: str = "") -> tuple[list[Fact], list[Fact]]:
     """Part facts into those valid now and those valid before, each in the order passed.
 
     Args:
         facts: Of one memory. Those that are not trusted are in neither list.
-        now: See `holds`.
+        now: See `is_valid`.
     """
     trusted = [f for f in facts if f.trust >= Trust.IMPORT and f.status != "quarantined"]
-    holding = [fact for fact in trusted if holds(fact, now=now)]
-    return holding, [fact for fact in trusted if not holds(fact, now=now)]
+    holding = [fact for fact in trusted if is_valid(fact, now=now)]
+    return holding, [fact for fact in trusted if not is_valid(fact, now=now)]

@@ -52,13 +52,13 @@ from thalweg_memory.middleware.capture import (
     stretch,
 )
 from thalweg_memory.middleware.recall import (
-    IN_PROMPT,
+    SYSTEM_PROMPT_PLACE,
     MemoryRewrites,
     RecallRenderer,
     ShownMemory,
     from_plain,
+    query_turns,
     to_plain,
-    turns_of,
 )
 from thalweg_memory.middleware.tools import memory_tools
 from thalweg_memory.store.records import utc_now
@@ -235,7 +235,7 @@ def _addition(shown: ShownMemory, text: str) -> Addition:
         (len(shown.sections), "section"),
     )
     about = ", ".join(f"{count:,} {what}{'s' * (count > 1)}" for count, what in counts if count)
-    return Addition(MEMORY, text, about, "" if shown.uid == IN_PROMPT else shown.uid)
+    return Addition(MEMORY, text, about, "" if shown.uid == SYSTEM_PROMPT_PLACE else shown.uid)
 
 
 def _size(response: ModelResponse[Any], request: ModelRequest[Any]) -> int:
@@ -456,7 +456,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         meter = MemoryRewrites(**state.get(METER) or {})
         messages = read_state(state["messages"])
         earlier = partial(
-            earlier_messages, self._sessions, state, config, messages, turns_of(bound)
+            earlier_messages, self._sessions, state, config, messages, query_turns(bound)
         )
         begun = self._renderer.begin(bound, messages, live, meter, earlier)
         if begun is None:
@@ -493,9 +493,9 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         request, inserts, live = composed.request, composed.inserts, composed.live
         self._sessions = inserts.sessions or self._sessions
         before: dict[str, Any] = request.state.get(METER) or {}  # type: ignore[assignment]
-        meter = MemoryRewrites(**before).after(_size(response, request), time.time())
+        meter = MemoryRewrites(**before).with_request(_size(response, request), time.time())
         update: dict[str, Any] = {METER: asdict(meter)}
-        left = [one for one in live if one.uid in {*inserts.shown, IN_PROMPT}]
+        left = [one for one in live if one.uid in {*inserts.shown, SYSTEM_PROMPT_PLACE}]
         if composed.is_known and len(left) < len(live):
             update[SHOWN] = to_plain(left)
         return ExtendedModelResponse(response, Command(update=update))
@@ -510,7 +510,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             return None
 
         def messages() -> list[Message]:
-            found, turns = read_state(request.state["messages"]), turns_of(bound)
+            found, turns = read_state(request.state["messages"]), query_turns(bound)
             earlier = earlier_messages(self._sessions, request.state, config, found, turns)
             return [*earlier, *found]
 

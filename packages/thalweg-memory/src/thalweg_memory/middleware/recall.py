@@ -31,11 +31,11 @@ from thalweg_memory.facts.values import (
     USER_CONTEXT,
     Fact,
     FactId,
-    Fate,
     Profile,
     ProfileSection,
     PutFact,
     RecalledPart,
+    RecallOutcome,
     Scope,
     SectionName,
     ShownFacts,
@@ -47,19 +47,19 @@ from thalweg_memory.recalling import MESSAGE_TOKENS
 from thalweg_memory.store.records import Operation, utc_now
 from thalweg_memory.store.tables import MemoryStore
 
-Key = FactId | int | SectionName
+ItemKey = FactId | int | SectionName
 """A fact, a piece of a turn by its number, or a section of the profile."""
-IN_PROMPT = ""
+SYSTEM_PROMPT_PLACE = ""
 """The place of the system prompt, instead of a message's id."""
-MESSAGE_SHARE, LEAST = 1 / 2, 1 / 8
+MESSAGE_SHARE, MIN_SHARE = 1 / 2, 1 / 8
 """Maximum share of the remaining budget for one message, and the share always allowed.
 
 The latter is of the whole budget. So a later question on another subject has space, too.
 """
-IN_THREAD = 2
+THREAD_BUDGET_FACTOR = 2
 """Times `max_injection_tokens` that all messages of a thread show at most: a first run gets
 `max_injection_tokens`, which is `MESSAGE_SHARE` of it, and later ones a share of the rest."""
-ALLOWED = 0.01
+REWRITE_SHARE = 0.01
 """Tokens that may be rewritten for memory's sake, of all that are sent."""
 COLD_S = 3_600
 """After so many seconds without a request no provider has its beginning any more."""
@@ -69,7 +69,7 @@ COLD_S = 3_600
 class ShownMemory:
     """What precedes one message."""
 
-    uid: str = IN_PROMPT
+    uid: str = SYSTEM_PROMPT_PLACE
     """Of the message."""
     at: int = 0
     """The newest operation of the memory at that time: later facts are not shown."""
@@ -81,7 +81,7 @@ class ShownMemory:
     """Of the whole message, its frame included."""
 
     @property
-    def keys(self) -> set[Key]:
+    def keys(self) -> set[ItemKey]:
         """All that is in it."""
         return {*self.facts, *self.pieces, *self.sections}
 
@@ -90,7 +90,7 @@ class ShownMemory:
 class RecalledItem:
     """Something that was recalled."""
 
-    key: Key
+    key: ItemKey
     tokens: int
     """Of its line."""
 
@@ -106,37 +106,37 @@ class MemoryRewrites:
     at: float = 0.0
     """When it was sent, in seconds since 1970."""
 
-    def after(self, size: int, at: float) -> "MemoryRewrites":
+    def with_request(self, size: int, at: float) -> "MemoryRewrites":
         """Count a request."""
         return MemoryRewrites(self.sent + size, self.lost, size, at)
 
-    def allows(self, most: int, now: float) -> bool:
+    def allows(self, max_tokens: int, now: float) -> bool:
         """Return whether the next request may have another prefix than the last.
 
         Args:
-            most: Tokens of memory in one context: as many may be rewritten in a young thread.
+            max_tokens: Of memory in one context: as many may be rewritten in a young thread.
             now: As `at`.
         """
-        return self.is_cold(now) or self.lost + self.size <= most + ALLOWED * self.sent
+        return self.is_cold(now) or self.lost + self.size <= max_tokens + REWRITE_SHARE * self.sent
 
     def is_cold(self, now: float) -> bool:
         """Return whether a cache miss on the prefix of the last request is expected anyway."""
         return now - self.at > COLD_S
 
-    def rewritten(self, now: float) -> "MemoryRewrites":
+    def with_rewrite(self, now: float) -> "MemoryRewrites":
         """Charge a request that begins otherwise than the last."""
         return self if self.is_cold(now) else replace(self, lost=self.lost + self.size)
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class RecallSelection:
     """The memory to show before the newest message."""
 
-    chosen: tuple[Key, ...] = ()
+    chosen: tuple[ItemKey, ...] = ()
     """In the order of recall; empty if nothing new is worth showing."""
-    room: int = 0
+    max_tokens: int = 0
     """Tokens it may take, its frame included."""
-    restarts: bool = False
+    replaces_shown: bool = False
     """Whether all items shown before are removed."""
 
 
@@ -144,50 +144,50 @@ def choose_items(
     items: Sequence[RecalledItem],
     live: Sequence[ShownMemory],
     *,
-    most: int,
-    frame: int,
+    max_tokens: int,
+    frame_tokens: int,
     may_restart: bool,
-) -> Decision:
+) -> RecallSelection:
     """Decide which recalled items are shown.
 
     Args:
         items: The recalled items, the most important first.
         live: Items before messages that are still sent, oldest first.
-        most: Tokens of memory that the thread may show.
-        frame: Tokens of the markup around the lines of one message.
+        max_tokens: Of memory that the thread may show.
+        frame_tokens: Of the markup around the lines of one message.
         may_restart: Whether items shown before may be removed.
 
     Example:
         >>> live = [ShownMemory("m1", facts=(FactId("a"),), tokens=60)]
         >>> items = [RecalledItem(FactId("a"), 20), RecalledItem(FactId("b"), 20)]
-        >>> choose_items(items, live, most=200, frame=30, may_restart=False).chosen
+        >>> choose_items(items, live, max_tokens=200, frame_tokens=30, may_restart=False).chosen
         ('b',)
     """
-    left = most - sum(shown.tokens for shown in live)
-    room = _share(left, most)
-    core = _within(items, _share(most, most) - frame)
+    left = max_tokens - sum(shown.tokens for shown in live)
+    budget, whole = _message_budget(left, max_tokens), _message_budget(max_tokens, max_tokens)
+    core = _within(items, whole - frame_tokens)
     news = _unseen(core, live)
-    fitting = _within(news, room - frame)
+    fitting = _within(news, budget - frame_tokens)
     if len(fitting) < len(news) and live and may_restart:
-        return Decision(tuple(one.key for one in core), _share(most, most), restarts=True)
-    return Decision(tuple(one.key for one in fitting), room)
+        return RecallSelection(tuple(one.key for one in core), whole, replaces_shown=True)
+    return RecallSelection(tuple(one.key for one in fitting), budget)
 
 
-def _share(left: int, most: int) -> int:
-    return min(left, max(int(left * MESSAGE_SHARE), int(most * LEAST)))
+def _message_budget(left: int, max_tokens: int) -> int:
+    return min(left, max(int(left * MESSAGE_SHARE), int(max_tokens * MIN_SHARE)))
 
 
 def _unseen(items: Iterable[RecalledItem], live: Iterable[ShownMemory]) -> list[RecalledItem]:
-    seen = set[Key]().union(*(shown.keys for shown in live))
+    seen = set[ItemKey]().union(*(shown.keys for shown in live))
     return [one for one in items if one.key not in seen]
 
 
-def _within(items: Iterable[RecalledItem], room: int) -> list[RecalledItem]:
+def _within(items: Iterable[RecalledItem], max_tokens: int) -> list[RecalledItem]:
     """Return the items that fit, and skip those that do not."""
     fitting: list[RecalledItem] = []
     for one in items:
-        if one.tokens <= room:
-            room -= one.tokens
+        if one.tokens <= max_tokens:
+            max_tokens -= one.tokens
             fitting.append(one)
     return fitting
 
@@ -215,16 +215,16 @@ def from_plain(plain: object) -> list[ShownMemory]:
     return shown
 
 
-REMEMBERED = 1_024
+MAX_CACHED_TEXTS = 1_024
 """Texts that are kept in memory: to make one again asks the store."""
-LOOKED_BACK = 200
+MAX_SEARCHED_OPERATIONS = 200
 """Operations of the log that are searched for the state of a memory when something was shown."""
 _BY_PEOPLE = frozenset({"user", "import", "undo"})
 """Sources whose changes apply at once: a text that a person corrected is not shown as it was."""
-NAMES: tuple[SectionName, ...] = (*USER_CONTEXT, *HISTORY)
-MOST_WEIGHED, MOST_LEFT_OUT = 100, 10
+SECTION_NAMES: tuple[SectionName, ...] = (*USER_CONTEXT, *HISTORY)
+MAX_STORED_OUTCOMES, MAX_STORED_MISSES = 100, 10
 """Recalled items whose result is stored; of those that are not shown the best only."""
-TURNS, SEEDS_TURNS = 4, 3
+QUERY_TURNS, SEEDS_QUERY_TURNS = 4, 3
 """How many of the user's newest turns memory is recalled for; three with `retrieval: seeds`, as in
 DeerFlow."""
 
@@ -252,7 +252,7 @@ class MemoryRenderer:
                 text = past.text(one, memory.settings)
                 with self._lock:
                     self._texts[key] = text
-                    while len(self._texts) > REMEMBERED:
+                    while len(self._texts) > MAX_CACHED_TEXTS:
                         self._texts.popitem(last=False)
             if text:
                 texts[one.uid] = text
@@ -264,7 +264,7 @@ class PastMemory:
 
     def __init__(self, store: MemoryStore, scope: Scope) -> None:
         self._store, self._scope = store, scope
-        self._operations = store.operations(scope, limit=LOOKED_BACK)
+        self._operations = store.operations(scope, limit=MAX_SEARCHED_OPERATIONS)
 
     def text(self, shown: ShownMemory, settings: MemorySettings) -> str:
         """Return the text that was shown, without forgotten items.
@@ -278,8 +278,8 @@ class PastMemory:
         there = {fact.id: self._fact(fact, shown.at) for fact in vouched}
         past_facts = [there[id_] for id_ in shown.facts if id_ in there]
         profile = self._profile(shown)
-        if shown.uid == IN_PROMPT:
-            return in_prompt(profile, past_facts, settings.max_injection_tokens)
+        if shown.uid == SYSTEM_PROMPT_PLACE:
+            return render_system_block(profile, past_facts, settings.max_injection_tokens)
         pieces = self._store.items(self._scope, shown.pieces)
         items = [*(RecallItem(0, fact=fact) for fact in past_facts), *pieces]
         return render_tail(items, profile, settings.time_zone)
@@ -310,40 +310,40 @@ class PastMemory:
 
         A fact that was superseded keeps its former text.
         """
-        if not any(fact.id in _facts(one) for one in self._since(at)):
+        if not any(fact.id in _put_fact_ids(one) for one in self._since(at)):
             return fact
         own = self._store.operations(self._scope, fact=fact.id)
         if any(one.id > at and one.actor in _BY_PEOPLE for one in own):
             return fact
-        before = (change.fact for one in own if one.id <= at for change in _puts(one))
+        before = (change.fact for one in own if one.id <= at for change in _put_facts(one))
         return next((then for then in before if then.id == fact.id), fact)
 
     def _since(self, at: int) -> Iterable[Operation]:
         return (one for one in self._operations if one.id > at)
 
 
-def in_prompt(profile: Profile, facts: Sequence[Fact], most: int) -> str:
+def render_system_block(profile: Profile, facts: Sequence[Fact], max_tokens: int) -> str:
     """Write DeerFlow's block for a system prompt, with its order and its limits."""
     count = exact_counter()
     frame = "<memory>\n{}\n</memory>"
-    text = render_system(profile, facts[:MOST], most - count(frame), count)
+    text = render_system(profile, facts[:MOST], max_tokens - count(frame), count)
     return frame.format(text) if text else ""
 
 
-def _puts(operation: Operation) -> Iterable[PutFact]:
+def _put_facts(operation: Operation) -> Iterable[PutFact]:
     return (change for change in reversed(operation.changes) if isinstance(change, PutFact))
 
 
-def _facts(operation: Operation) -> set[str]:
-    return {change.fact.id for change in _puts(operation)}
+def _put_fact_ids(operation: Operation) -> set[str]:
+    return {change.fact.id for change in _put_facts(operation)}
 
 
-def turns_of(bound: BoundMemory) -> int:
+def query_turns(bound: BoundMemory) -> int:
     """Return how many of the newest turns memory is recalled for."""
-    return SEEDS_TURNS if bound.settings.retrieval == "seeds" else TURNS
+    return SEEDS_QUERY_TURNS if bound.settings.retrieval == "seeds" else QUERY_TURNS
 
 
-def recent(messages: Sequence[Message], turns: int = TURNS) -> list[Message]:
+def recent(messages: Sequence[Message], turns: int = QUERY_TURNS) -> list[Message]:
     """Return the newest turns of a thread: the user's messages and the final answers.
 
     Example:
@@ -417,18 +417,20 @@ class RecallRenderer:
             return None
         in_prompt = bound.is_before_conversation
         recalled = bound.memory.recall_for_run(
-            recent([*earlier(), *messages], turns_of(bound)),
+            recent([*earlier(), *messages], query_turns(bound)),
             explain=True,
             thread="" if in_prompt else bound.thread,
             is_known=partial(_is_known, bound.thread, {one.uid for one in messages}),
         )
         items = self._recalled_items(recalled)
         if in_prompt:
-            shown = [self._shown(bound, IN_PROMPT, [one.key for one in items])]
-            return RunMemory(shown, meter, _shown_facts(message.uid, recalled, shown, IN_PROMPT))
-        here = [shown for shown in live if shown.uid != IN_PROMPT]
-        frame = self._frame_tokens(recalled)
-        here, meter = self._in_thread(bound, message.uid, items, here, meter, frame)
+            shown = [self._shown(bound, SYSTEM_PROMPT_PLACE, [one.key for one in items])]
+            return RunMemory(
+                shown, meter, _shown_facts(message.uid, recalled, shown, SYSTEM_PROMPT_PLACE)
+            )
+        here = [shown for shown in live if shown.uid != SYSTEM_PROMPT_PLACE]
+        frame_tokens = self._frame_tokens(recalled)
+        here, meter = self._in_thread(bound, message.uid, items, here, meter, frame_tokens)
         return RunMemory(here, meter, _shown_facts(message.uid, recalled, here, message.uid))
 
     def _in_thread(
@@ -438,14 +440,16 @@ class RecallRenderer:
         items: Sequence[RecalledItem],
         here: list[ShownMemory],
         meter: MemoryRewrites,
-        frame: int,
+        frame_tokens: int,
     ) -> tuple[list[ShownMemory], MemoryRewrites]:
         """Return the items that precede messages, with the new ones before the newest message."""
-        now, most = time.time(), bound.settings.max_injection_tokens
-        may = meter.allows(most, now)
-        decision = choose_items(items, here, most=IN_THREAD * most, frame=frame, may_restart=may)
-        if decision.restarts:
-            here, meter = [], meter.rewritten(now)
+        now, budget = time.time(), bound.settings.max_injection_tokens
+        may, most = meter.allows(budget, now), THREAD_BUDGET_FACTOR * budget
+        decision = choose_items(
+            items, here, max_tokens=most, frame_tokens=frame_tokens, may_restart=may
+        )
+        if decision.replaces_shown:
+            here, meter = [], meter.with_rewrite(now)
         return [*here, *self._fitting(bound, uid, decision)], meter
 
     def _recalled_items(self, recalled: Recalled) -> list[RecalledItem]:
@@ -461,24 +465,28 @@ class RecallRenderer:
         quoted = any(is_quoted(one.ranked.item) for one in recalled.placed if one.fate == "shown")
         return self._count(opening(quoted=quoted)) + self._count(closing()) + MESSAGE_TOKENS
 
-    def _fitting(self, bound: BoundMemory, uid: str, decision: Decision) -> Iterator[ShownMemory]:
+    def _fitting(
+        self, bound: BoundMemory, uid: str, decision: RecallSelection
+    ) -> Iterator[ShownMemory]:
         """Yield the chosen items that fit; headings may use up the space of the last ones."""
         keys = list(decision.chosen)
         while keys:
             shown = self._shown(bound, uid, keys)
-            if shown.tokens <= decision.room:
+            if shown.tokens <= decision.max_tokens:
                 yield shown
                 return
             keys.pop()
 
-    def _shown(self, bound: BoundMemory, uid: str, keys: Sequence[Key]) -> ShownMemory:
+    def _shown(self, bound: BoundMemory, uid: str, keys: Sequence[ItemKey]) -> ShownMemory:
         newest = bound.memory.store.operations(bound.memory.scope, limit=1)
         shown = ShownMemory(
             uid,
             at=newest[0].id if newest else 0,
-            facts=tuple(FactId(key) for key in keys if isinstance(key, str) and key not in NAMES),
+            facts=tuple(
+                FactId(key) for key in keys if isinstance(key, str) and key not in SECTION_NAMES
+            ),
             pieces=tuple(key for key in keys if isinstance(key, int)),
-            sections=tuple(name for name in NAMES if name in keys),
+            sections=tuple(name for name in SECTION_NAMES if name in keys),
         )
         text = self._teller.render(bound.memory, [shown]).get(uid, "")
         return replace(shown, tokens=self._count(text) + MESSAGE_TOKENS)
@@ -499,10 +507,10 @@ class RecallRenderer:
         """
         if shown and bound.is_before_conversation and bound.settings.retrieval == "seeds":
             recalled = bound.memory.recall_for_run(
-                recent(messages(), turns_of(bound)), explain=True
+                recent(messages(), query_turns(bound)), explain=True
             )
             keys = [one.key for one in self._recalled_items(recalled)]
-            shown = [self._shown(bound, IN_PROMPT, keys)]
+            shown = [self._shown(bound, SYSTEM_PROMPT_PLACE, keys)]
         return self._teller.render(bound.memory, shown)
 
 
@@ -518,9 +526,9 @@ def _shown_facts(
         here: The place of the new items.
     """
     new = next((one for one in shown if one.uid == here), ShownMemory(here))
-    old = set[Key]().union(*(one.keys for one in shown if one.uid != here))
+    old = set[ItemKey]().union(*(one.keys for one in shown if one.uid != here))
 
-    def fate(key: Key) -> Fate:
+    def fate(key: ItemKey) -> RecallOutcome:
         return "told" if key in new.keys else "told before" if key in old else "no room"
 
     sections = [RecalledPart(fate(one.name), section=one.name) for one in recalled.profile.sections]
@@ -532,16 +540,16 @@ def _shown_facts(
             score=round(placed.ranked.score, 4),
             tokens=placed.tokens,
         )
-        for placed in recalled.placed[:MOST_WEIGHED]
+        for placed in recalled.placed[:MAX_STORED_OUTCOMES]
         for item in (placed.ranked.item,)
     ]
     left_out = count()
     shows = {"told", "told before"}
-    stored = [item for item in items if item.fate in shows or next(left_out) < MOST_LEFT_OUT]
+    stored = [item for item in items if item.fate in shows or next(left_out) < MAX_STORED_MISSES]
     return ShownFacts(uid, utc_now(), new.tokens, (*sections, *stored))
 
 
-def _key(item: RecallItem) -> Key:
+def _key(item: RecallItem) -> ItemKey:
     return item.fact.id if item.fact is not None else item.number
 
 

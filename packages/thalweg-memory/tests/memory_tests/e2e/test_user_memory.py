@@ -36,7 +36,7 @@ from thalweg_memory.facts.values import (
 )
 from thalweg_memory.jobs.learner import background
 from thalweg_memory.middleware.middleware import MemoryMiddleware
-from thalweg_memory.middleware.recall import MOST_LEFT_OUT
+from thalweg_memory.middleware.recall import MAX_STORED_MISSES
 from thalweg_memory.recalling import MESSAGE_TOKENS
 from thalweg_memory.store.records import Selection
 
@@ -443,7 +443,7 @@ def test_of_what_had_no_room_the_best_is_kept() -> None:
 
     fates = [one.fate for one in kept.weighed]
     assert fates.count("told") > 3
-    assert fates.count("no room") == MOST_LEFT_OUT
+    assert fates.count("no room") == MAX_STORED_MISSES
 
 
 def test_what_is_told_is_told_of_as_an_event() -> None:

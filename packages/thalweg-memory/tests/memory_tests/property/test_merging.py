@@ -6,8 +6,16 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg_memory.facts.merging import Verdict, may_supersede, plan_merge
-from thalweg_memory.facts.values import Change, Evidence, Fact, FactId, PutFact, Trust, current
+from thalweg_memory.facts.merging import RelationVerdict, may_supersede, plan_merge
+from thalweg_memory.facts.values import (
+    Change,
+    Evidence,
+    Fact,
+    FactId,
+    PutFact,
+    Trust,
+    split_by_validity,
+)
 
 CITIES = ("Berlin", "Munich", "Oslo", "Rome")
 SAYINGS = (
@@ -44,12 +52,14 @@ def facts(draw: st.DrawFn) -> Fact:
 
 
 MANY = st.lists(facts(), max_size=7)
-VERDICTS: st.SearchStrategy[Verdict] = st.sampled_from(
+VERDICTS: st.SearchStrategy[RelationVerdict] = st.sampled_from(
     ("same", "replaces", "ends", "narrows", "beside")
 )
 
 
-def after(known: Sequence[Fact], new: Sequence[Fact], verdict: Verdict = "beside") -> list[Fact]:
+def after(
+    known: Sequence[Fact], new: Sequence[Fact], verdict: RelationVerdict = "beside"
+) -> list[Fact]:
     """Merge facts in, with one verdict for every pair."""
     held = {fact.id: fact for fact in known}
     for change in plan(known, new, verdict):
@@ -58,7 +68,7 @@ def after(known: Sequence[Fact], new: Sequence[Fact], verdict: Verdict = "beside
     return list(held.values())
 
 
-def plan(known: Sequence[Fact], new: Sequence[Fact], verdict: Verdict) -> list[Change]:
+def plan(known: Sequence[Fact], new: Sequence[Fact], verdict: RelationVerdict) -> list[Change]:
     every = {fact.id for fact in (*known, *new)}
     verdicts = {fact.id: dict.fromkeys(every, verdict) for fact in new}
     return plan_merge(known, new, verdicts=verdicts)
@@ -66,14 +76,14 @@ def plan(known: Sequence[Fact], new: Sequence[Fact], verdict: Verdict) -> list[C
 
 @given(MANY, facts(), VERDICTS)
 def test_taking_in_the_same_fact_twice_changes_nothing(
-    many: list[Fact], new: Fact, verdict: Verdict
+    many: list[Fact], new: Fact, verdict: RelationVerdict
 ) -> None:
     once = after(after([], many, verdict), [new], verdict)
     assert not plan(once, [new], verdict)
 
 
 @given(MANY, VERDICTS)
-def test_nothing_that_was_said_is_lost(many: list[Fact], verdict: Verdict) -> None:
+def test_nothing_that_was_said_is_lost(many: list[Fact], verdict: RelationVerdict) -> None:
     held = after([], many, verdict)
     contents = {text for fact in held for text in (fact.content, *fact.aliases)}
     quotes = {quote for fact in held for quote in fact.evidence}
@@ -83,7 +93,7 @@ def test_nothing_that_was_said_is_lost(many: list[Fact], verdict: Verdict) -> No
 
 @given(MANY, VERDICTS)
 def test_nothing_trusts_more_than_the_least_of_what_it_rests_on(
-    many: list[Fact], verdict: Verdict
+    many: list[Fact], verdict: RelationVerdict
 ) -> None:
     for fact in after([], many, verdict):
         assert fact.trust <= min(quote.trust for quote in fact.evidence)
@@ -92,7 +102,7 @@ def test_nothing_trusts_more_than_the_least_of_what_it_rests_on(
 
 @given(MANY, facts(), VERDICTS)
 def test_what_is_trusted_less_changes_nothing_that_is_trusted_more(
-    many: list[Fact], new: Fact, verdict: Verdict
+    many: list[Fact], new: Fact, verdict: RelationVerdict
 ) -> None:
     held = after([], many, verdict)
     changed = {fact.id: fact for fact in after(held, [new], verdict)}
@@ -128,6 +138,6 @@ def test_which_update_holds_does_not_hang_on_the_order_of_arrival(
     ]  # fmt: skip
     shuffled = list(told)
     random.shuffle(shuffled)  # type: ignore[attr-defined]  # a Random that Hypothesis gives
-    held = [fact.content for fact in current(after([], shuffled, "replaces"))[0]]
+    held = [fact.content for fact in split_by_validity(after([], shuffled, "replaces"))[0]]
     newest = max(told, key=lambda fact: fact.created_at, default=None)
     assert held == ([newest.content] if newest else [])

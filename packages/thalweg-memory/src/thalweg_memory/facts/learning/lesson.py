@@ -11,10 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from thalweg_memory.facts.gates import Verdict as Judgement
-from thalweg_memory.facts.gates import find_quote, judge, least_confidence, storable
+from thalweg_memory.facts.gates import Verdict, find_quote, judge, least_confidence, storable
 from thalweg_memory.facts.learning.questions import PLANTED, Pair, Paragraph, Source
-from thalweg_memory.facts.merging import Verdict, Verdicts, plan_merge, words_of
+from thalweg_memory.facts.merging import RelationVerdict, Verdicts, plan_merge, words_of
 from thalweg_memory.facts.merging import folded as words_folded
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import (
@@ -253,7 +252,7 @@ def _candidate(
 
 
 def fact_of(
-    verdict: Judgement, id_: FactId, *, source: str, stated_at: str, now: str, by: str
+    verdict: Verdict, id_: FactId, *, source: str, stated_at: str, now: str, by: str
 ) -> Fact:
     """Return the fact made of a proposal that passed the gates.
 
@@ -356,7 +355,7 @@ def _merged(
             facts,
             [one.fact for one in learned],
             verdicts=verdicts,
-            named={one.fact.id: one.of for one in learned},
+            proposed_targets={one.fact.id: one.of for one in learned},
         )
     ]
 
@@ -454,7 +453,7 @@ def verdicts_of(
     related = [pair for pair in pairs if pair.verdict != "beside"]
     if any(pair.new in planted or pair.known in planted for pair in related):
         return {}
-    found: dict[FactId, dict[FactId, Verdict]] = {}
+    found: dict[FactId, dict[FactId, RelationVerdict]] = {}
     there = {**known, **new}
     for pair in related:
         if pair.new in new and pair.known in there and pair.new != pair.known:

@@ -10,7 +10,7 @@ from thalweg_memory import Memory, MemoryStore
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import Fact, FactId, ProfileSection, RemoveFact, WriteSection
 from thalweg_memory.middleware.recall import (
-    IN_PROMPT,
+    SYSTEM_PROMPT_PLACE,
     MemoryRenderer,
     ShownMemory,
     from_plain,
@@ -95,7 +95,7 @@ def test_the_system_prompt_has_the_seeds_block_within_its_limit() -> None:
     section = WriteSection(ProfileSection("workContext", "Ada paints.", AT), "written")
     store.commit(ADA, [section], expected=store.version(ADA), actor="user", now=AT)
     facts = tuple(FactId(f"f{n}") for n in range(20))
-    text = tell(store, IN_PROMPT, facts=facts, sections=("workContext",))
+    text = tell(store, SYSTEM_PROMPT_PLACE, facts=facts, sections=("workContext",))
 
     assert text.startswith(
         "<memory>\n## User Context\nWork: Ada paints.\n\n## Key Facts\n- Ada owns"

@@ -15,8 +15,8 @@ from thalweg_recorder.recordings.source import RecordedFile
 NAME = "langgraph"
 
 _KINDS = frozenset({"human", "ai", "tool", "system", "AIMessageChunk", "function"})
-_MODELS = frozenset({"ai", "AIMessageChunk", "constructor"})
-_PLACES = ("messages", "values", "channel_values", "state", "checkpoint")
+_MODEL_MESSAGE_TYPES = frozenset({"ai", "AIMessageChunk", "constructor"})
+_MESSAGE_KEYS = ("messages", "values", "channel_values", "state", "checkpoint")
 """Keys of a state that may contain messages, or one another."""
 
 
@@ -43,19 +43,21 @@ _Thread = list[tuple[int, Any]]
 def _threads(source: RecordedFile) -> list[_Thread]:
     document = source.document
     rows = [*source.objects]
-    if document is None and any(_is_message(row) and row.get("type") in _MODELS for row in rows):
+    if document is None and any(
+        _is_message(row) and row.get("type") in _MODEL_MESSAGE_TYPES for row in rows
+    ):
         return [[*source.lines]]
     if document is None or (isinstance(document, list) and not _is_thread(document)):
-        return list(_of_states(document or rows))
-    return list(_of_states([document]))
+        return list(_threads_of_states(document or rows))
+    return list(_threads_of_states([document]))
 
 
-def _of_states(states: Iterable[object]) -> Iterator[_Thread]:
+def _threads_of_states(states: Iterable[object]) -> Iterator[_Thread]:
     for state in states:
         at = state
-        for _ in _PLACES:
+        for _ in _MESSAGE_KEYS:
             if isinstance(at, Mapping):
-                at = next((at[place] for place in _PLACES if place in at), None)
+                at = next((at[place] for place in _MESSAGE_KEYS if place in at), None)
         if isinstance(at, list) and _is_thread(at):
             yield list(enumerate(at))
 

@@ -24,7 +24,7 @@ from thalweg_memory.facts.learning.questions import (
     ask_for_verdicts,
 )
 from thalweg_memory.facts.merging import (
-    Verdict,
+    RelationVerdict,
     Verdicts,
     folded,
     may_merge,
@@ -39,8 +39,8 @@ from thalweg_memory.facts.values import (
     FactId,
     PutFact,
     Trust,
-    current,
-    holds,
+    is_valid,
+    split_by_validity,
 )
 
 
@@ -66,13 +66,13 @@ MUNICH = fact("User moved to Munich", 5, value="munich")
 
 
 def after(
-    facts: Sequence[Fact], new: Fact, verdict: Verdict = "replaces", *, named: bool = False
+    facts: Sequence[Fact], new: Fact, verdict: RelationVerdict = "replaces", *, named: bool = False
 ) -> list[Fact]:
     """Merge a fact in, with one verdict for every existing one."""
     held = {known.id: known for known in facts}
     verdicts = {new.id: dict.fromkeys(held, verdict)}
     of = {new.id: facts[0].id} if named else {}
-    for change in plan_merge(facts, [new], verdicts=verdicts, named=of):
+    for change in plan_merge(facts, [new], verdicts=verdicts, proposed_targets=of):
         held[put(change).id] = put(change)
     return list(held.values())
 
@@ -142,7 +142,7 @@ def test_the_same_words_are_one_fact_without_any_verdict() -> None:
 
 
 @pytest.mark.parametrize("verdict", ["replaces", "ends", "narrows"])
-def test_an_update_ends_what_it_replaces_and_keeps_it(verdict: Verdict) -> None:
+def test_an_update_ends_what_it_replaces_and_keeps_it(verdict: RelationVerdict) -> None:
     old, new = after([BERLIN], MUNICH, verdict)
     assert (old.status, old.superseded_by, old.valid_to) == (
         "superseded", MUNICH.id, MUNICH.valid_from,
@@ -157,25 +157,25 @@ def test_facts_beside_each_other_both_hold_and_are_not_linked() -> None:
 
 def test_a_statement_older_than_what_is_known_comes_in_as_history() -> None:
     facts = after([MUNICH], BERLIN)
-    assert [known.id for known in current(facts)[0]] == [MUNICH.id]
+    assert [known.id for known in split_by_validity(facts)[0]] == [MUNICH.id]
     older = next(known for known in facts if known.id == BERLIN.id)
     assert (older.status, older.superseded_by) == ("superseded", MUNICH.id)
 
 
 def test_what_a_later_statement_replaced_does_not_hold() -> None:
     facts = after([BERLIN], MUNICH)
-    now, before = current(facts)
+    now, before = split_by_validity(facts)
     assert [known.content for known in now] == [MUNICH.content]
     assert [known.content for known in before] == [BERLIN.content]
-    assert not holds(facts[0])
+    assert not is_valid(facts[0])
 
 
 def test_what_holds_for_a_time_supersedes_nothing_and_ends_by_itself() -> None:
     stay = replace(fact("User stays in Tokyo", 9), valid_to="2025-05-05T23:59:59Z")
     home, away = after([BERLIN], stay)
     assert (home.status, home.related) == ("active", (stay.id,))
-    assert current([home, away], now="2025-03-01T00:00:00Z")[0] == [home, away]
-    assert current([home, away], now="2025-05-06T00:00:00Z")[0] == [home]
+    assert split_by_validity([home, away], now="2025-03-01T00:00:00Z")[0] == [home, away]
+    assert split_by_validity([home, away], now="2025-05-06T00:00:00Z")[0] == [home]
     assert after([BERLIN], replace(stay, valid_to="", is_temporary=True))[0].status == "active"
 
 
