@@ -335,7 +335,11 @@ class TenantGraphRuns(TenantPart):
 
         Raises:
             AnswerError: The state before them is no longer kept; the runs remain.
+            BusyError: Another run of the thread works or waits, and would go on from their state.
         """
+        for other in await self._parts.journal.unended(self._owner, thread):
+            if other.key.run not in runs:
+                raise BusyError(thread, other.key.run)
         for run in runs:
             await self._end(RunKey(self._owner, thread, run))
         await self._restore_before(thread, runs)

@@ -339,6 +339,18 @@ async def test_runs_are_cancelled_by_their_status(ada: Client) -> None:
     assert left == [waits["run_id"]]
 
 
+async def test_no_run_is_rolled_back_before_another_one_that_waits(ada: Client) -> None:
+    """It would go on from the state that is taken back, and both remain."""
+    id_ = (await ada.threads.create())["thread_id"]
+    first = await ada.runs.create(id_, "agent", input=chat_input(), config=SLOW)
+    waits = await ada.runs.create(id_, "agent", input=chat_input())
+    with pytest.raises(ConflictError, match=waits["run_id"]):
+        await ada.runs.cancel(id_, first["run_id"], action="rollback")
+    assert {run["status"] for run in await ada.runs.list(id_)} <= {"running", "pending"}
+    await ada.runs.cancel_many(thread_id=id_, status="all", action="rollback")
+    assert await ada.runs.list(id_) == []
+
+
 async def test_a_client_that_leaves_may_end_its_run(ada: Client) -> None:
     """If the client requests it; by default the run continues."""
     for leave, statuses in (("cancel", {"interrupted"}), ("continue", {"running"})):
