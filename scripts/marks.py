@@ -217,8 +217,8 @@ CEILINGS = {
     "code lines of thalweg_integrations": (829, 900),
     "code lines of thalweg_memory": (7_978, 7_500),
     "code lines of thalweg_recorder": (6_372, 4_800),
-    "code lines of thalweg_server": (16_132, 11_500),  # no rollback under a run that waits: 3
-    "code lines in all without strict_llm": (65_714, 59_500),
+    "code lines of thalweg_server": (16_138, 11_500),  # rollback, connections that hang: 9
+    "code lines in all without strict_llm": (65_720, 59_500),
     "files in all packages": (625, 750),
     "files visited by one turn": (33, 30),
     "changes of file in one turn": (290, 290),

@@ -12,6 +12,7 @@ import logging
 import posixpath
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
@@ -325,7 +326,8 @@ class McpTools:
     async def of(self, servers: Mapping[str, McpServer]) -> list[BaseTool]:
         """Return the tools of the servers that are connected.
 
-        Only the first attempt to connect to a server is waited for, at most `PATIENCE_S`.
+        Only the first attempt to connect to a server is waited for, at most `PATIENCE_S` and the
+        end of an attempt that takes longer.
 
         Raises:
             ConfigError: The extra `mcp` is not installed.
@@ -336,9 +338,13 @@ class McpTools:
                 await self._connections.pop(name).close()
         for name in enabled.keys() - self._connections.keys():
             self._connections[name] = _ToolConnection(name, enabled[name])
-        for one in self._connections.values():
-            await one.is_tried.wait()
-        return [tool for name in enabled for tool in self._connections[name].tools]
+        connections = [self._connections[name] for name in enabled]
+        for one in connections:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE_S + _CLOSE_S):
+                    await one.is_tried.wait()
+            one.is_tried.set()
+        return [tool for one in connections for tool in one.tools]
 
     async def close(self) -> None:
         """End all connections."""
@@ -367,7 +373,9 @@ class _ToolConnection:
         while True:
             try:
                 await self._hold()
-            except Exception as error:  # noqa: BLE001 (a foreign server may raise anything)
+            except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 (of a foreign server)
+                if (task := asyncio.current_task()) and task.cancelling():
+                    return
                 problem = "MCP server %s: its tools are missing (%s)"
                 _log.warning(problem, self._name, _error_text(error))
             finally:

@@ -106,7 +106,7 @@ class TenantRuns(TenantPart):
         return Runs(items=items, before=items[-1].id if len(items) == limit else None)
 
     async def active(self) -> int:
-        """Return how many runs of the owner are queued or running, on all gateways."""
+        """Return how many runs of the owner are due or running, on all gateways."""
         return await self._parts.journal.count_active(self._owner)
 
     async def get(self, thread: str, run: str) -> Run:
@@ -335,9 +335,9 @@ class TenantGraphRuns(TenantPart):
 
         Raises:
             AnswerError: The state before them is no longer kept; the runs remain.
-            BusyError: Another run of the thread works or waits, and would go on from their state.
+            BusyError: Another run of the thread works or waits: it would continue from their state.
         """
-        for other in await self._parts.journal.unended(self._owner, thread):
+        for other in await self._parts.journal.unended(self._owner, thread, now_ms()):
             if other.key.run not in runs:
                 raise BusyError(thread, other.key.run)
         for run in runs:

@@ -137,7 +137,7 @@ async def reached_limit(
 
     Args:
         limits: The limits of the owner.
-        count: Returns how many runs of the owner are queued or running.
+        count: Returns how many runs of the owner are due or running.
         spent: Returns the usage of the owner today, by model.
         starting: Runs that are being started and not counted yet, the further one included.
     """

@@ -422,7 +422,7 @@ class OwnerLimits(SettingsSection):
     runs_per_minute: PositiveInt | None = 600
     """Runs that may be started; without end for `null`."""
     runs_at_once: PositiveInt | None = 32
-    """Runs that may be queued or running, on all gateways together; without end for `null`."""
+    """Runs that may be due or running, on all gateways together; without end for `null`."""
     tokens_per_day: PositiveInt | None = None
     """Tokens of models, input and output, since midnight UTC, in all processes; a call counts when
     it is sent, and is corrected by the usage that its provider reports."""

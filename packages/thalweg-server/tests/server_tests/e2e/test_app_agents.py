@@ -4,9 +4,12 @@ import asyncio
 import json
 import logging
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from langchain_mcp_adapters.client import MultiServerMCPClient
 
 from server_tests.e2e.talkers import settings
 from server_tests.e2e.test_app import answer, say
@@ -14,6 +17,7 @@ from thalweg.errors import NoSuchSkillError
 from thalweg_server.api.runs import NewRun
 from thalweg_server.app import agent_tools as app_tools
 from thalweg_server.app import open_app
+from thalweg_server.settings.sections import McpServer
 
 pytestmark = pytest.mark.anyio
 SERVER = str(Path(__file__).with_name("whispering_server.py"))
@@ -74,6 +78,50 @@ async def test_a_server_that_does_not_answer_is_waited_for_once(
         async with asyncio.timeout(60):
             for _ in range(10):
                 assert await agents.of(app.settings) is made
+
+
+async def test_a_connection_whose_library_cancels_it_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its task goes on; `close` still ends it."""
+    attempts = []
+
+    @asynccontextmanager
+    async def session(_: MultiServerMCPClient, name: str) -> AsyncIterator[None]:
+        attempts.append(name)
+        if attempts:
+            raise asyncio.CancelledError
+        yield
+
+    monkeypatch.setattr(MultiServerMCPClient, "session", session)
+    monkeypatch.setattr(app_tools, "AGAIN_S", 0.0)
+    tools = app_tools.McpTools()
+    async with asyncio.timeout(60):
+        assert await tools.of({"cancels": McpServer(url="http://127.0.0.1:9/mcp")}) == []
+        while len(attempts) < 3:  # noqa: ASYNC110 (counted by another task)
+            await asyncio.sleep(0.01)
+        await tools.close()
+
+
+async def test_an_attempt_that_does_not_end_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @asynccontextmanager
+    async def session(*_: object) -> AsyncIterator[None]:
+        try:
+            await asyncio.sleep(3_600)
+            yield
+        finally:
+            await asyncio.sleep(3_600)
+
+    monkeypatch.setattr(MultiServerMCPClient, "session", session)
+    monkeypatch.setattr(app_tools, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(app_tools, "_CLOSE_S", 0.1)
+    tools = app_tools.McpTools()
+    async with asyncio.timeout(60):
+        for _ in range(2):
+            assert await tools.of({"hangs": McpServer(url="http://127.0.0.1:9/mcp")}) == []
+        await tools.close()
 
 
 async def test_skills_are_mounted_to_be_read_and_subagents_have_their_share(tmp_path: Path) -> None:

@@ -340,7 +340,7 @@ async def test_runs_are_cancelled_by_their_status(ada: Client) -> None:
 
 
 async def test_no_run_is_rolled_back_before_another_one_that_waits(ada: Client) -> None:
-    """It would go on from the state that is taken back, and both remain."""
+    """It would continue from the state that is taken back. Both remain."""
     id_ = (await ada.threads.create())["thread_id"]
     first = await ada.runs.create(id_, "agent", input=chat_input(), config=SLOW)
     waits = await ada.runs.create(id_, "agent", input=chat_input())
