@@ -9,7 +9,7 @@ from pathlib import Path
 from thalweg.archive import Archive, ThreadKey, open_existing
 from thalweg.database.sqlite_files import has_component_tables
 from thalweg.engine.transcript import as_text
-from thalweg_recorder.forgotten import ForgottenNames
+from thalweg_recorder.forgotten import ForgottenNames, names_with_parents
 from thalweg_recorder.hook import session_file
 from thalweg_recorder.place import recorder_place
 from thalweg_recorder.searching import SearchFilter
@@ -43,8 +43,8 @@ def plan_forgetting(
         if (not threads or thread in threads)
         and (not words or _holds(archive, ThreadKey(owner, thread), words.casefold()))
     ]
-    parts = tuple(f"{thread}." for thread in found)
-    return [thread for thread, _ in sessions if thread in found or thread.startswith(parts)]
+    chosen = set(found)
+    return [thread for thread, _ in sessions if not chosen.isdisjoint(names_with_parents(thread))]
 
 
 def _holds(archive: Archive, key: ThreadKey, words: str) -> bool:
@@ -71,7 +71,8 @@ def forget(
     forgotten.add(threads)
     for thread in threads:
         archive.delete(ThreadKey(owner, thread))
-        name = session_file(thread.partition(":")[2])
+        if not (name := session_file(thread.partition(":")[2])):
+            continue
         failed = forgotten.folder / "queue" / "failed"
         for file in (*forgotten.folder.glob(f"summaries/{name}.*"), failed / f"{name}.json"):
             file.unlink(missing_ok=True)

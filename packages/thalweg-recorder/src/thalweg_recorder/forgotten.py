@@ -7,6 +7,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from thalweg.database.private_files import make_private_file, make_private_folder
+from thalweg_recorder.recordings.files import FORMATS
 
 FILE = "forgotten"
 
@@ -24,8 +25,7 @@ class ForgottenNames:
 
     def __contains__(self, thread: object) -> bool:
         """Return whether a thread was forgotten, or the session of which it is a part."""
-        names = accumulate(str(thread).split("."), "{}.{}".format)
-        return not self._digests().isdisjoint(map(_digest, names))
+        return not self._digests().isdisjoint(map(_digest, names_with_parents(str(thread))))
 
     def add(self, threads: Iterable[str]) -> None:
         """Add threads, durably before it returns.
@@ -45,6 +45,20 @@ class ForgottenNames:
             return set(self._place.read_text("ascii").split())
         except FileNotFoundError:
             return set()
+
+
+def names_with_parents(thread: str) -> Iterable[str]:
+    """Return the name of a thread, and those of the sessions that it may be a part of.
+
+    Example:
+        >>> list(names_with_parents("claude-code:s1.tool-results"))
+        ['claude-code:s1', 'claude-code:s1.tool-results']
+        >>> list(names_with_parents("thalweg-thread:run.2"))
+        ['thalweg-thread:run.2']
+    """
+    # An agent without a format of its own is read from `agent-rows`, which have parts.
+    is_whole = any(thread.startswith(f"{one.name}:") for one in FORMATS if not one.has_parts)
+    return (thread,) if is_whole else accumulate(thread.split("."), "{}.{}".format)
 
 
 def _digest(thread: str) -> str:

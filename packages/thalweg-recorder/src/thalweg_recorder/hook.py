@@ -62,8 +62,8 @@ def main(folder: str, given: str) -> str:
         return ""
     for path in paths:
         os.makedirs(path, mode=0o700, exist_ok=True)
-    if name in COMPACTING and os.path.exists(f"{place}.md"):
-        os.unlink(f"{place}.md")  # of a compaction that was cancelled
+    if name in COMPACTING:
+        remove_file(f"{place}.md")  # of a compaction that was cancelled
     if name in QUEUED:
         kept = ("hook_event_name", "session_id", "transcript_path")
         enqueue(paths[0], {key: event[key] for key in kept})
@@ -113,11 +113,18 @@ def remove_traces(folder: str, place: str) -> None:
     Events that wait are the worker's: it drops those of such a project, with their copies.
     """
     for path in (f"{place}.md", f"{place}.due"):
-        if os.path.exists(path):
-            os.unlink(path)
+        remove_file(path)
     queue = os.path.join(folder, "queue")
     if os.path.isdir(queue) and os.listdir(queue):
         start_worker(folder)
+
+
+def remove_file(path: str) -> None:
+    """Remove a file, if another process did not remove it."""
+    try:  # noqa: SIM105 (`contextlib` takes longer to load)
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
 
 
 def session_file(session: str) -> str:

@@ -28,7 +28,7 @@ from thalweg.archive import (
 from thalweg.archive.threads.journal import ThreadBranch, TurnRecord, append_page, read_page
 from thalweg.archive.threads.session import Retry
 from thalweg.database.base import encode
-from thalweg.engine.entries import Message, Part, message_to_json
+from thalweg.engine.entries import Message, Part, message_to_json, stored_text
 from thalweg.engine.pricing.cost import summed
 from thalweg.engine.window.reading import Reader
 from thalweg.errors import ConflictError, RecordingError
@@ -71,7 +71,8 @@ def _redacted(part: Part) -> Part:
 
 _TEXTS = ("text", "url", "arguments", "json", "extra")
 """Fields of parts with text of the session."""
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*("?)', re.DOTALL)
+"""A string that is cut off matches as well: if it did not, each further mark would be tried."""
 
 
 def redact_escaped(text: str) -> str:
@@ -86,11 +87,14 @@ def redact_escaped(text: str) -> str:
 
 def _redact_string(found: re.Match[str]) -> str:
     try:
-        string = json.loads(found[0])
+        string = json.loads(found[0] if found[1] else f'{found[0]}"', strict=False)
     except ValueError:
         return found[0]
     safe = redact_escaped(string)
-    return found[0] if safe == string else json.dumps(safe, ensure_ascii=False)
+    if safe == string:
+        return found[0]
+    dumped = stored_text(json.dumps(safe, ensure_ascii=False))
+    return dumped if found[1] else dumped[:-1]
 
 
 @dataclass(frozen=True, slots=True)

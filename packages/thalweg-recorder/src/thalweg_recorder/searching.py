@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import product
 from pathlib import Path
 from typing import TypeVar
 
@@ -79,10 +80,10 @@ class SearchFilter:
         ]
 
     def _in_project(self, sessions: list[tuple[str, _Origin]]) -> list[tuple[str, _Origin]]:
-        for folder in (self.project, str(Path(self.project).expanduser().resolve())):
-            found = [pair for pair in sessions if pair[1].is_in(folder)]
-            if self.or_above and not found:
-                found = [pair for pair in sessions if pair[1].is_above(folder)]
+        folders = (self.project, str(Path(self.project).expanduser().resolve()))
+        relations = (SessionOrigin.is_in, SessionOrigin.is_above)[: 1 + self.or_above]
+        for is_searched, folder in product(relations, folders):
+            found = [pair for pair in sessions if is_searched(pair[1], folder)]
             if found or not self.project:
                 return found
         newest = sorted(sessions, key=lambda pair: pair[1].ended_at, reverse=True)

@@ -60,8 +60,9 @@ def forget(
         confirm(question, "to forget them", yes=yes, refusal_text=refused)
         freed = forget_threads(opened, found, ForgottenNames(user_folder()), owner=owner)
     print_lines([f"{len(found)} forgotten; {freed:,} bytes freed."])
-    work_off(user_folder())
     left = "" if "://" in address else erase_file(Path(address), sys.maxsize)
+    if archive is None:
+        work_off(user_folder())
     if left:
         sys.stderr.write(f"thalweg: {left}\n")
         raise typer.Exit(2)

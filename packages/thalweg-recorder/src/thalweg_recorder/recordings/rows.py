@@ -59,6 +59,8 @@ class LogFormat:
     """Returns the further files of a session, which `unpack` adds."""
     places: AgentPlaces | None = None
     """Of the logs on a machine, if they are not in `agents.toml`."""
+    has_parts: bool = False
+    """Whether a dot and a name after a session's id name a part of it, such as a subagent."""
 
 
 @dataclass(frozen=True, slots=True)

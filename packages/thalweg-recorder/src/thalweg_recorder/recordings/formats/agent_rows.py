@@ -180,7 +180,7 @@ def row_format(
             session.map(line, row, map_row)
         return session.all_read(name, wire)
 
-    return LogFormat(name, detect, read, **more)
+    return LogFormat(name, detect, read, has_parts=True, **more)
 
 
 def _header(source: RecordedFile) -> JsonObject:
@@ -200,4 +200,4 @@ def _read(source: RecordedFile) -> Recording:
     )
 
 
-FORMAT = LogFormat(NAME, lambda source: bool(_header(source)), _read)
+FORMAT = LogFormat(NAME, lambda source: bool(_header(source)), _read, has_parts=True)

@@ -264,4 +264,4 @@ def _blocks(message: Mapping[str, Any]) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else []
 
 
-FORMAT = LogFormat(NAME, detect, read, companions=tool_results)
+FORMAT = LogFormat(NAME, detect, read, companions=tool_results, has_parts=True)

@@ -1,6 +1,8 @@
 """Forgotten data is removed to the byte, and is not imported again."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,15 @@ from thalweg.archive import open_archive
 from thalweg.archive.threads.journal import append_page
 from thalweg.cli.app import run
 from thalweg.database.erasure import erase_file
+from thalweg.engine.entries import Message, Text
 from thalweg_recorder import import_sessions, importing
 from thalweg_recorder.forgetting import forget, forget_owner, plan_forgetting
 from thalweg_recorder.forgotten import ForgottenNames
 from thalweg_recorder.hook import session_file
+from thalweg_recorder.importing import ImportSource, import_recording
 from thalweg_recorder.place import open_recorder
+from thalweg_recorder.recordings import Recording
+from thalweg_recorder.recordings.base import SessionInfo
 from thalweg_recorder.searching import SearchFilter
 from thalweg_recorder.worker import work
 
@@ -49,7 +55,7 @@ def test_what_is_forgotten_leaves_no_byte_and_does_not_come_back(tmp_path: Path)
 def test_a_session_is_forgotten_while_it_is_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The import finds the thread gone, and does not begin it anew."""
+    """The import finds the thread gone, and does not create it again."""
     forgotten, path = ForgottenNames(tmp_path / "home"), tmp_path / "chat.jsonl"
     rows = [json.dumps({"role": "user", "content": f"{WORDS} {n}"}) for n in range(2)]
     path.write_text(rows[0], "utf-8")
@@ -124,6 +130,54 @@ def test_the_command_forgets_what_waits_too(
         run(["record", "forget", KEY.thread, "--yes"])
     assert "1 forgotten" in capsys.readouterr().out
     assert not [*home.glob("queue/*")]
+
+
+def test_the_command_erases_before_it_imports_what_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is rewritten although an event fails; of another archive no event is imported."""
+    home, other = tmp_path / "home", tmp_path / "other.db"
+    monkeypatch.setenv("THALWEG_HOME", str(home))
+    path = write(tmp_path, [user(n, f"Find {WORDS}, {n**99}") for n in range(200)])
+    for place in (None, other):
+        with open_recorder(place) as archive:
+            import_one(archive, path)
+    (home / "queue" / "1.json").mkdir(parents=True)  # no event: reading it fails
+
+    with pytest.raises(SystemExit, match="0"):
+        run(["record", "forget", KEY.thread, "--yes", "--archive", str(other)])
+    with pytest.raises(IsADirectoryError):
+        run(["record", "forget", KEY.thread, "--yes"])
+    for place in (home / "thalweg.db", other):
+        with closing(sqlite3.connect(place)) as database:
+            assert database.execute("PRAGMA freelist_count").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(("agent", "is_part"), [("thalweg-thread", False), ("my-agent", True)])
+def test_a_dot_begins_a_part_where_the_format_has_parts(
+    tmp_path: Path, agent: str, *, is_part: bool
+) -> None:
+    forgotten = ForgottenNames(tmp_path / "home")
+    with open_archive(":memory:") as archive:
+        for name in ("run", "run.2"):
+            session = SessionInfo(id=name)
+            recording = Recording(name, agent, (Message("user", (Text(name),)),), session=session)
+            import_recording(archive, recording, ImportSource(f"/{name}"))
+        found = plan_forgetting(archive, SearchFilter(), threads=[f"{agent}:run"])
+    assert (f"{agent}:run.2" in found) is is_part
+    forgotten.add([f"{agent}:run"])
+    assert f"{agent}:run" in forgotten
+    assert (f"{agent}:run.2" in forgotten) is is_part
+
+
+def test_a_thread_without_an_agent_has_no_files_of_its_own(tmp_path: Path) -> None:
+    forgotten = ForgottenNames(tmp_path / "home")
+    kept = tmp_path / "home" / "queue" / "failed" / "other.json"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    with open_archive(":memory:") as archive:
+        forget(archive, ["t1"], forgotten)
+    assert kept.exists()
 
 
 @pytest.mark.parametrize(

@@ -221,3 +221,14 @@ def test_the_summary_of_a_compaction_that_was_cancelled_is_not_injected(tmp_path
     assert hook.main(str(home), event("SessionStart", path, source="compact")) == ""
     work(home)
     assert "request 1" in hook.main(str(home), event("UserPromptSubmit", path))
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_summary_that_another_hook_removes_first_keeps_no_event_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, home = write(tmp_path, numbered([1])), tmp_path / "home"
+    exists = os.path.exists
+    monkeypatch.setattr(os.path, "exists", lambda one: str(one).endswith(".md") or exists(one))
+    assert hook.main(str(home), event("PreCompact", path)) == ""
+    assert len(waiting(home)) == 1

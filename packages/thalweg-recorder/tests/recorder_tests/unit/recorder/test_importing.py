@@ -33,7 +33,7 @@ from thalweg.engine.entries import Media, Message, Opaque, ToolCall
 from thalweg.engine.pricing.usage import Usage
 from thalweg_recorder import import_sessions, importing, list_sessions
 from thalweg_recorder.forgotten import ForgottenNames
-from thalweg_recorder.importing import without_secrets
+from thalweg_recorder.importing import redact_escaped, without_secrets
 from thalweg_recorder.recordings import Recording
 from thalweg_recorder.recordings.base import ResumePoint
 from thalweg_recorder.recordings.files import read_growing
@@ -293,3 +293,26 @@ def test_only_the_content_of_media_is_kept_as_it_is() -> None:
 def test_arguments_without_secrets_are_kept_as_they_are(body: str) -> None:
     message = Message("assistant", (ToolCall("c", "Write", body),), extra=body)
     assert without_secrets(message) == message
+
+
+@pytest.mark.timeout(60)  # quadratic time needs eleven minutes
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"command": "export API_KEY=\\"hunter2hunter2hunter2',
+        '{"command": "export API_KEY=\\"hunter2hunter2hunter2\\""',
+        '{"command": "cd /src\nexport API_KEY=\\"hunter2hunter2hunter2\\""}',
+        '{"content": "' + 'a \\"b\\" c' * 20_000 + ' API_KEY=\\"hunter2hunter2hunter2',
+    ],
+)
+def test_a_string_that_is_cut_off_or_of_several_lines_is_redacted(text: str) -> None:
+    """Its marks stay as many as they were; a long one takes no longer for each of its marks."""
+    safe = redact_escaped(text)
+    assert "hunter2" not in safe
+    assert safe.count('"') == text.count('"')
+
+
+def test_a_redacted_string_with_half_a_character_can_be_stored() -> None:
+    safe = redact_escaped('{"a": "\\ud800 API_KEY=\\"hunter2hunter2hunter2\\""}')
+    assert "hunter2" not in safe
+    assert safe.encode().startswith(b'{"a": "? API_KEY=')

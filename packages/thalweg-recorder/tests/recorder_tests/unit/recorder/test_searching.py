@@ -17,7 +17,7 @@ from thalweg_memory.facts.recall.rendering import closing as memory_closing
 from thalweg_memory.facts.recall.rendering import opening
 from thalweg_recorder.answers import Answers
 from thalweg_recorder.searching import SearchFilter, render_found, search_sessions
-from thalweg_recorder.sessions import list_origins, list_sessions
+from thalweg_recorder.sessions import RecordedSession, list_origins, list_sessions
 from thalweg_recorder.worker import summarize
 
 
@@ -95,6 +95,20 @@ def test_sessions_are_chosen(
     references = positions(archive, **fields)
     assert bool(references) is found
     assert "own#0" not in references
+
+
+def test_a_linked_project_comes_before_the_folders_above_the_link(tmp_path: Path) -> None:
+    project, link = tmp_path.resolve() / "data" / "proj", tmp_path / "home" / "link"
+    project.mkdir(parents=True)
+    link.parent.mkdir()
+    link.symlink_to(project)
+    sessions = [
+        (str(folder), RecordedSession(agent="codex", project=str(folder)))
+        for folder in (project, link.parent)
+    ]
+    only = SearchFilter(project=str(link), or_above=True)
+    assert only.select(sessions) == sessions[:1]
+    assert only.select(sessions[1:]) == sessions[1:]
 
 
 @pytest.mark.parametrize(
