@@ -110,7 +110,7 @@ def reworded(fact: Fact, content: str, *, now: str) -> Fact:
 
 
 ACCEPTED = "accepted"
-"""Reason of a removal that is none: the user said yes, and another fact may state the same."""
+"""Reason of the removal of an accepted fact: another fact may state the same."""
 
 
 def plan_review(facts: Sequence[Fact], id_: FactId, *, accepted: bool) -> tuple[Change, ...]:

@@ -214,11 +214,16 @@ def _sent(model: BaseChatModel, messages: Sequence[BaseMessage], way: Way, kind:
 
 
 def written(reply: AIMessage) -> str:
-    """Return the model's output: the arguments of its tool calls, lists joined, or its text."""
+    """Return the model's output: the arguments of its tool calls, or its text.
+
+    The lists of several calls are joined. If an argument is no list, the first call is returned.
+    """
     calls = [call["args"] for call in reply.tool_calls]
+    if calls[1:] and all(isinstance(value, list) for one in calls for value in one.values()):
+        names = dict.fromkeys(chain(*calls))
+        calls = [{name: [*chain(*(one.get(name, ()) for one in calls))] for name in names}]
     if calls:
-        more = {name: [*chain(*(one.get(name) or () for one in calls))] for name in calls[0]}
-        return json.dumps(more if calls[1:] else calls[0], ensure_ascii=False)
+        return json.dumps(calls[0], ensure_ascii=False)
     for broken in reply.invalid_tool_calls:
         return broken["args"] or ""
     return str(reply.text)

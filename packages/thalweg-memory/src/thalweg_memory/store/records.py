@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import re
 import unicodedata
 import uuid
 import zlib
@@ -14,7 +15,7 @@ from typing import Any, Literal, Self
 
 from thalweg.database import jobs
 from thalweg.database.base import decode, encode
-from thalweg.engine.words import find_tokens, words
+from thalweg.engine.words import TOKEN, words
 from thalweg_memory.facts.gates import plain_form
 from thalweg_memory.facts.merging import folded
 from thalweg_memory.facts.values import (
@@ -257,12 +258,12 @@ class Digests:
     def tombstones_of(self, kind: Kind, text: str) -> list[bytes]:
         """Make all digests by which a text may have a tombstone.
 
-        Earlier ones are of a content without its signs.
+        Earlier ones are of a content without its signs, with letters as `casefold` returns them.
         """
         if kind != "content":
             return [self.of(kind, text)]
         plain = unicodedata.normalize("NFKC", text).casefold()
-        earlier = " ".join(find_tokens(plain)) or plain.strip()
+        earlier = " ".join(TOKEN.findall(plain)) or plain.strip()
         return [self.of(kind, text), self._of(kind, earlier)]
 
     def _of(self, kind: str, text: str) -> bytes:
@@ -365,11 +366,18 @@ def _written(value: dict[str, object]) -> bytes:
 
 LEAST_WORDS = 4
 """A text of fewer words is looked for as a whole only, not inside of others."""
+_MARKUP = re.compile(r"[|<>=~\\@&]|(?<!\d)/|/(?!\d)|(?<![\w-])-+(?=[^\W\d_])|--+")
+"""Signs of markup and lists, not those of values such as `C++`, `-5`, `1/2`."""
+
+
+def _loose(text: str) -> str:
+    """Fold a text for deletion: markup does not matter either."""
+    return " ".join(_MARKUP.sub(" ", folded(text)).split())
 
 
 @dataclass(frozen=True, slots=True)
 class FactTexts:
-    """Texts of facts, folded to words and signs."""
+    """Texts of facts, folded to words and signs, without markup."""
 
     whole: frozenset[str]
     """Contents and other wordings."""
@@ -382,8 +390,8 @@ class FactTexts:
     @classmethod
     def of(cls, facts: Sequence[Fact]) -> Self:
         """Collect the contents of facts, and their quotations."""
-        texts = [(folded(text), text) for fact in facts for text in (fact.content, *fact.aliases)]
-        quotes = [(folded(one.quote), one.quote) for fact in facts for one in fact.evidence]
+        texts = [(_loose(text), text) for fact in facts for text in (fact.content, *fact.aliases)]
+        quotes = [(_loose(one.quote), one.quote) for fact in facts for one in fact.evidence]
         inside = {f" {form} " for form, text in texts + quotes if len(words(text)) >= LEAST_WORDS}
         hints = {max(text.split(), key=len) for text in inside}
         whole = frozenset(form for form, _ in texts if form)
@@ -405,5 +413,5 @@ class FactTexts:
         plain = plain_form(text)
         if len(plain) > 2 * longest + 80 and not any(hint in plain for hint in self.hints):
             return False
-        form = folded(text)
+        form = _loose(text)
         return form in self.whole or any(part in f" {form} " for part in self.inside)

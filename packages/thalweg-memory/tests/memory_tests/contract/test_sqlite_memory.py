@@ -19,7 +19,7 @@ from memory_tests.contract.suites.memory.values import done, fact, forget, put
 from thalweg.archive import SqliteArchive, ThreadKey
 from thalweg.errors import ConfigError
 from thalweg_memory.handle import open_memory
-from thalweg_memory.store.records import Selection
+from thalweg_memory.store.records import Digests, Selection
 from thalweg_memory.store.sqlite import SqliteMemory
 from thalweg_memory.store.tables import MemoryStore
 
@@ -93,6 +93,18 @@ def test_what_cannot_be_opened_is_told(address: str) -> None:
     """With what to do about it."""
     with pytest.raises(ConfigError):
         open_memory(address)
+
+
+@pytest.mark.parametrize(
+    ("text", "earlier"), [("User left in Μαΐου", "user left in μαι ου"), ("ǰ test", "j test")]
+)
+def test_an_earlier_tombstone_is_of_letters_that_casefold_decomposes(
+    text: str, earlier: str
+) -> None:
+    """Letters were not composed again for the digest."""
+    key = b"a key of the tests"
+    digest = hmac.digest(key, f"content\x001\x00{earlier}".encode(), "sha256")[:16]
+    assert digest in Digests(key, 1).tombstones_of("content", text)
 
 
 def test_tombstones_made_before_signs_counted_block_what_they_blocked(tmp_path: Path) -> None:

@@ -76,15 +76,15 @@ def test_a_fact_that_waits_is_hidden_as_well(memory: Memory) -> None:
 def test_the_message_of_a_fact_that_is_accepted_is_recalled(memory: Memory) -> None:
     """Also if another fact states the same: the waiting one is merged, not removed."""
     scope, store = memory.scope, memory.store
-    said = Statement("t", 0, "user", "I live in Oslo", NOW, Trust.USER, uid="m1")
-    store.capture(scope, "t", [said])
+    turn = Statement("t", 0, "user", "I live in Oslo", NOW, Trust.USER, uid="m1")
+    store.capture(scope, "t", [turn])
     held = waiting(memory, "User lives in Oslo")
     quoted = replace(held, evidence=(Evidence("t", "m1", "I live in Oslo", NOW, Trust.WEB, 0),))
     at = store.version(scope)
     store.commit(scope, [PutFact(quoted, "w")], expected=at, actor="agent", now=NOW)
     memory.remember("User lives in Oslo")
     memory.accept(held.id)
-    assert [turn.text for turn in store.turns(scope, "t")] == ["I live in Oslo"]
+    assert [one.text for one in store.turns(scope, "t")] == ["I live in Oslo"]
     assert [fact.content for fact in memory.facts()] == ["User lives in Oslo"]
 
 

@@ -6,6 +6,7 @@ the words are searched.
 
 from thalweg.engine.words.words import (
     STOP_WORDS,
+    TOKEN,
     WEAK_WORDS,
     Weights,
     find_tokens,
@@ -18,6 +19,6 @@ from thalweg.engine.words.words import (
 )
 
 __all__ = [
-    "STOP_WORDS", "WEAK_WORDS", "Weights", "find_tokens", "fold", "is_particle", "rarity", "stem",
-    "token_words", "words",
+    "STOP_WORDS", "TOKEN", "WEAK_WORDS", "Weights", "find_tokens", "fold", "is_particle", "rarity",
+    "stem", "token_words", "words",
 ]  # fmt: skip

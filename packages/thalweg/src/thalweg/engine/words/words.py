@@ -20,7 +20,8 @@ _UNSPACED = (
 )
 """Scripts written without spaces (Thai, Lao, Burmese, Khmer, Kana, Han), and Hangul, whose
 spaced words carry their particles: all are compared by pairs of letters."""
-_TOKEN = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+(?:[.\-'\u2019][^\W{_UNSPACED}]+)*")
+TOKEN = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+(?:[.\-'\u2019][^\W{_UNSPACED}]+)*")
+"""A token of a text as it is; `find_tokens` composes letters first."""
 _ASCII_TOKEN = re.compile(r"\w+(?:[.\-']\w+)*", re.ASCII)
 _STARTS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _SEPARATORS = re.compile(r"[._\-]+")
@@ -47,7 +48,7 @@ def find_tokens(text: str) -> list[str]:
     """Return the tokens that words are made of, with composed letters: accents are no tokens."""
     if text.isascii():
         return _ASCII_TOKEN.findall(text)
-    return _TOKEN.findall(unicodedata.normalize("NFC", text))
+    return TOKEN.findall(unicodedata.normalize("NFC", text))
 
 
 def token_words(token: str) -> tuple[str, ...]:

@@ -250,6 +250,19 @@ class ForgetContract:
         texts = [*gone, "user writes C!", *kept, "User writes C#"]
         assert memory.is_forgotten(ADA, texts) == [True] * 4 + [False] * 4
 
+    def test_a_text_is_found_in_markup(self, memory: MemoryStore) -> None:
+        """Its signs do not matter if they touch a word; those of values do."""
+        place, drink = "User lives in Berlin", "User likes tea"
+        turns = [f"<b>{place}</b>", f"|{place}|", f"~{place}~", f"={place}", f"{place}/"]
+        turns += [f"-{place}", f"{place}--yes", f"{place}\\n", f"> {drink}", f"| {drink} |"]
+        kept = ["User writes C/C#", "Offset is 5/5", "User lives in flat 1/12"]
+        memory.capture(ADA, "t1", [said(text, f"u{n}") for n, text in enumerate([*turns, *kept])])
+        gone = [place, drink, "User writes C/C++", "Offset is 5/-5", "User lives in flat 1"]
+        done(memory, put(*(fact(f"{n}", text) for n, text in enumerate([*gone, kept[0]]))))
+        forget(memory, *map(str, range(len(gone))))
+        assert [turn.text for turn in memory.turns(ADA, "t1")] == kept
+        assert [each.content for each in memory.facts(ADA)] == kept[:1]
+
     def test_a_fact_that_was_dropped_is_forgotten_from_the_log(self, memory: MemoryStore) -> None:
         """It is in no list any more, but it is somewhere."""
         done(memory, put(fact("a", "Has four grey donkeys"), fact("b", "x")))

@@ -25,7 +25,7 @@ Reopen = Callable[[], MemoryStore]
 """Opens the store under test again, as another process would."""
 Gate = Callable[[], object]
 SCOPED = (*CONTENT, "memory_tombstone", "memory_item", "memory_word", "memory_posting")
-"""Tables of which every statement names the scope. Jobs are looked for across scopes."""
+"""Tables of which every statement names the scope. Jobs are searched across scopes."""
 ADA = Scope("ada")
 """The scope of most tests."""
 OTHERS = (Scope("ada", "coder"), Scope("bob"), Scope("ada\0coder"), Scope(""))

@@ -110,6 +110,24 @@ def test_the_facts_of_all_tool_calls_are_an_answer() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("args", "output"),
+    [
+        ([{"facts": [1]}, {"facts": 5}], {"facts": [1]}),
+        ([{"turn": 1}, {"turn": 2}], {"turn": 1}),
+        ([{"facts": "[1]"}, {"facts": "[2]"}], {"facts": "[1]"}),
+        ([{"sources": []}, {"pairs": [1]}], {"sources": [], "pairs": [1]}),
+        ([{}, {"facts": [1]}], {"facts": [1]}),
+    ],
+)
+def test_several_tool_calls_are_joined_if_all_arguments_are_lists(
+    args: list[dict[str, Any]], output: dict[str, Any]
+) -> None:
+    """Each argument of any call is in the output."""
+    calls = [{"name": "f", "args": one, "id": str(n)} for n, one in enumerate(args)]
+    assert json.loads(written(AIMessage("", tool_calls=calls))) == output
+
+
 def test_an_answer_that_cannot_be_read_is_asked_for_once_more_with_what_was_wrong() -> None:
     """With the answer before it, and never a third time."""
     said: list[str] = []
