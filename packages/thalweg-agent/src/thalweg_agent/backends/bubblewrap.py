@@ -109,6 +109,8 @@ class BubblewrapBackend(LocalShellBackend):
         self._limits = limits or ProcessLimits()
         self._network = network
         self._read_only = tuple(os.path.realpath(each) for each in read_only)
+        others = ("/usr", *_SYSTEM, *_ETC, *_ETC_FOR_NETWORK, *self._read_only)
+        self.command_folders = {str(self.cwd): WORKSPACE, **{path: path for path in others}}
         self._hidden = tuple(os.path.realpath(each) for each in hidden)
         for path in self._read_only:
             if any(is_under(path, folder) for folder in self._hidden):

@@ -66,6 +66,7 @@ class ContainerBackend(LocalShellBackend):
         max_output_bytes: int = 100_000,
     ) -> None:
         super().__init__(root_dir, timeout=timeout, max_output_bytes=max_output_bytes)
+        self.command_folders = {str(self.cwd): WORKSPACE}
         self.is_private = is_private
         self._program = find_runtime(runtime)
         self._runtime = runtime

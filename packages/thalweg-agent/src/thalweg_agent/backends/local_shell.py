@@ -2,7 +2,9 @@
 
 import os
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from thalweg_agent.backends.filesystem import FilesystemBackend
@@ -44,6 +46,9 @@ class LocalShellBackend(FilesystemBackend, SandboxBackendProtocol):
         >>> LocalShellBackend("/", env={"NAME": "you"}).execute("echo hello $NAME").output
         'hello you\n'
     """
+
+    command_folders: Mapping[str, str] = MappingProxyType({})
+    """Folders of this machine that commands see, with their paths in a command; empty: all."""
 
     def __init__(
         self,

@@ -324,12 +324,13 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         if validate_path(path) == "/":
             return DeleteResult(error=f"Error deleting '{path}': {ROOT_IS_KEPT}")
         gone = yield from _run(
-            self, f"[ -e {name} ] || [ -L {name} ] || exit 1; rm -rf -- {name} 2>&1"
+            self,
+            f"[ -e {name} ] || [ -L {name} ] || {{ echo missing; exit 1; }}; rm -rf -- {name} 2>&1",
         )
         problem = gone.output.strip()
         if gone.exit_code == 0 or (gone.exit_code is None and not problem):
             return DeleteResult(path=path)
-        if gone.exit_code == 1 and not problem:
+        if problem == "missing":
             return DeleteResult(error=f"Error: '{path}' not found")
         return DeleteResult(error=f"Error deleting file '{path}': {problem or 'unknown error'}")
 

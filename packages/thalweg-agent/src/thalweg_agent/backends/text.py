@@ -5,6 +5,7 @@ number of a line is the same everywhere.
 """
 
 import re
+from bisect import bisect_left
 from io import StringIO
 from itertools import accumulate
 from typing import Final, overload
@@ -216,11 +217,12 @@ def edit_text(
     if problem := _unmatched(with_plain_ends(content), old, replace_all=replace_all):
         return problem
     searched = _END.pattern.join(re.escape(part) for part in old.split("\n"))
-    first = _END.findall(content)[0]
+    ends = [(end.start(), end[0]) for end in _END.finditer(content)]
+    starts = [start for start, _ in ends]
 
     def replacement(match: re.Match[str]) -> str:
-        end = _END.search(content, match.start())
-        return new.replace("\n", end[0] if end else first)
+        at = bisect_left(starts, match.start())
+        return new.replace("\n", ends[at if at < len(ends) else 0][1])
 
     return re.subn(searched, replacement, content)
 

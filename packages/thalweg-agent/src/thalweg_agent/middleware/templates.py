@@ -24,6 +24,6 @@ def check_template(template: object, slots: Sequence[str]) -> None:
         raise ValueError(msg)
     try:
         template.format(**dict.fromkeys(slots, ""))
-    except (LookupError, ValueError) as error:
+    except (LookupError, ValueError, AttributeError, TypeError) as error:
         msg = f"system_prompt has other braces ({error}): write {{{{ and }}}} for {{ and }}"
         raise ValueError(msg) from error

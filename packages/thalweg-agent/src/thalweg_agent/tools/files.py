@@ -138,11 +138,12 @@ def grep(
         matches = found.matches or []
         readable = set(context.access.shown(dict.fromkeys(match["path"] for match in matches)))
         shown = [match for match in matches if match["path"] in readable]
-        # Matches that a rule hides took the place of others.
-        needed = most and most + len(matches) - len(shown)
-        if not (takes_count and found.truncated) or requested == needed:
+        if not (most and requested and takes_count and found.truncated):
             break
-        requested = needed
+        # Matches that a rule hides took the place of others, unless time ended the search.
+        if len(shown) >= most or len(matches) < requested:
+            break
+        requested *= 2
     hint = None if matches else regex_literal_hint(pattern)
     found = cap_matches(replace(found, matches=shown), most)
     return _matches(context, found, output_mode, pattern, hint)

@@ -8,7 +8,7 @@ from thalweg_agent.backends.calls.foreign import ForeignBackend
 from thalweg_agent.backends.composite import CompositeBackend
 from thalweg_agent.backends.filesystem import FilesystemBackend
 from thalweg_agent.backends.local_shell import LocalShellBackend
-from thalweg_agent.backends.paths import validate_path
+from thalweg_agent.backends.paths import is_under, validate_path
 from thalweg_agent.backends.protocol import BackendProtocol, SandboxBackendProtocol
 from thalweg_agent.backends.state import StateBackend
 from thalweg_agent.tools.rights import FilesystemPermission
@@ -57,7 +57,7 @@ def below_routes(rules: Iterable[FilesystemPermission], backend: BackendProtocol
     routes = [
         prefix
         for prefix, routed in _routes(backend)
-        if not any(shell_folder(backend, part) for part in parts(routed))
+        if all(shell_folder(backend, part) is None for part in parts(routed))
     ]
     return bool(routes) and all(
         any(path.startswith(prefix) for prefix in routes) for rule in rules for path in rule.paths
@@ -65,11 +65,19 @@ def below_routes(rules: Iterable[FilesystemPermission], backend: BackendProtocol
 
 
 def shell_folder(backend: BackendProtocol, part: BackendProtocol) -> str | None:
-    """Return the folder of a backend's files as the shell of another one sees it, or `None`."""
+    """Return the folder of a backend's files as the shell of another one sees it, or `None`.
+
+    The text is empty if commands see only folders in it.
+    """
     shell = backend.default if isinstance(backend, CompositeBackend) else backend
     if not (isinstance(shell, LocalShellBackend) and isinstance(part, FilesystemBackend)):
         return None
-    return str(part.cwd) if part.virtual_mode else "/"
+    folder = str(part.cwd) if part.virtual_mode else "/"
+    visible = shell.command_folders or {folder: folder}
+    for host, path in visible.items():
+        if is_under(folder, host):
+            return os.path.normpath(os.path.join(path, os.path.relpath(folder, host)))  # noqa: PTH118
+    return "" if any(is_under(host, folder) for host in visible) else None
 
 
 def parts(backend: BackendProtocol) -> Iterator[BackendProtocol]:

@@ -115,7 +115,9 @@ def read_bytes(place: FolderPath, most: int | None = None) -> bytes:
 
 
 def write_bytes(place: FolderPath, content: bytes) -> None:
-    """Write a file at a place; an existing file is replaced and keeps its permissions and owner.
+    """Write a file at a place, or replace an existing one.
+
+    That one keeps its permissions and, if permitted, its owner.
 
     Raises:
         OSError: It cannot be written, or is write-protected; the existing file is unchanged.
@@ -134,9 +136,11 @@ def write_bytes(place: FolderPath, content: bytes) -> None:
         return
     try:
         with os.fdopen(made, "wb") as file:
-            if status is not None and hasattr(os, "fchmod"):
-                with suppress(PermissionError):
+            if status is not None and hasattr(os, "fchown"):
+                # EPERM, or EINVAL for an owner who has no id in this user namespace.
+                with suppress(OSError):
                     os.fchown(made, status.st_uid, status.st_gid)
+            if status is not None and hasattr(os, "fchmod"):
                 os.fchmod(made, stat.S_IMODE(status.st_mode))
             file.write(content)
         os.replace(temporary.name, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)

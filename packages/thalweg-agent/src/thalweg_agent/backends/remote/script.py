@@ -7,6 +7,7 @@ maximum in its arguments.
 from __future__ import annotations
 
 import base64
+import bisect
 import contextlib
 import io
 import json
@@ -191,11 +192,13 @@ def edit(text: str, old: str, new: str, *, everywhere: bool) -> tuple[str | None
     count = len(searched.findall(text))
     if count == 0 or (count > 1 and not everywhere):
         return None, count
-    first = ends.search(text)
+    found = list(ends.finditer(text))
+    starts = [end.start() for end in found]
 
     def put_in(match: re.Match[str]) -> str:
-        end = ends.search(text, match.start()) or first
-        return ends.sub(lambda _: end.group() if end else "\n", new)
+        at = bisect.bisect_left(starts, match.start())
+        end = found[at if at < len(found) else 0].group() if found else "\n"
+        return ends.sub(lambda _: end, new)
 
     return searched.sub(put_in, text), count
 

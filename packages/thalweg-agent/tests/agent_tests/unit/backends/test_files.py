@@ -66,7 +66,7 @@ def test_what_a_file_is_is_told_by_its_name() -> None:
 
 
 def test_every_name_of_the_peers_utilities_is_there() -> None:
-    """Each that tests of deepagents import: changing the import is enough."""
+    """Each name in `__all__` has a value and is listed once."""
     names: list[Any] = [getattr(utils, name) for name in utils.__all__]
 
     assert None not in names

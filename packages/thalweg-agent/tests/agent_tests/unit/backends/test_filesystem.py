@@ -1,5 +1,6 @@
 """What a folder on disk does beyond what every backend promises."""
 
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -238,12 +239,16 @@ def test_a_write_protected_file_is_not_replaced(tmp_path: Path) -> None:
 
     child = os.fork()
     if child == 0:
-        if os.geteuid() == 0:
-            os.setuid(65534)
-        backend = FilesystemBackend(tmp_path)
-        written = backend.write("/locked.txt", "after").error or ""
-        edited = backend.edit("/locked.txt", "before", "after").error or ""
-        os._exit(0 if "denied" in written and "denied" in edited else 1)
+        code = 1
+        try:
+            if os.geteuid() == 0:
+                os.setuid(65534)
+            backend = FilesystemBackend(tmp_path)
+            written = backend.write("/locked.txt", "after").error or ""
+            edited = backend.edit("/locked.txt", "before", "after").error or ""
+            code = 0 if "denied" in written and "denied" in edited else 1
+        finally:
+            os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert (tmp_path / "locked.txt").read_text() == "before"
 
@@ -255,6 +260,25 @@ def test_a_file_that_root_writes_keeps_its_owner(backend: FilesystemBackend, roo
     backend.write("/a.txt", "two")
     status = (root / "a.txt").stat()
     assert (status.st_uid, status.st_gid) == (1234, 1235)
+
+
+@pytest.mark.skipif(not hasattr(os, "fchown"), reason="Windows has no owners")
+def test_a_file_whose_owner_cannot_be_kept_is_written(
+    backend: FilesystemBackend, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An owner without an id in a user namespace gives EINVAL; a system may have no `fchown`."""
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+    backend.write("/a.txt", "one")
+    (root / "a.txt").chmod(0o640)
+    monkeypatch.setattr(os, "fchown", fail)
+    assert backend.write("/a.txt", "two").error is None
+    monkeypatch.delattr(os, "fchown")
+    assert backend.write("/a.txt", "three").error is None
+    assert (root / "a.txt").read_text() == "three"
+    assert stat.S_IMODE((root / "a.txt").stat().st_mode) == 0o640
 
 
 def test_whoever_reads_sees_a_whole_file(backend: FilesystemBackend) -> None:

@@ -55,7 +55,7 @@ def test_stars_of_one_name_cost_little() -> None:
 
 @pytest.mark.parametrize("pattern", ["./a/*.py", ".//a/*.py", "././a/**/*.py"])
 def test_a_pattern_may_begin_with_the_folder_of_the_search(pattern: str, tmp_path: Path) -> None:
-    """On a disk, in a state, over there, and below a route; `./*.py` is a file of that folder."""
+    """On a disk, in a state, in a sandbox, and below a route; `./*.py` is a file of that folder."""
     assert compile_grep_include_glob(pattern)("a/b.py")
     assert inner_globs(pattern, ["a"]) == inner_globs(pattern.replace("./", "").strip("/"), ["a"])
     assert included(pattern) == included("/" + pattern.replace("./", "").strip("/"))

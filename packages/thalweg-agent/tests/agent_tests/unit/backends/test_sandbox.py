@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -415,3 +416,23 @@ def test_new_lines_end_as_the_line_in_which_they_are_put() -> None:
     assert edit_text(mixed, "two", "2\n2") == ("one\r\n2\n2\nthree\nfour", 1)
     assert edit_text(mixed, "one", "1\n1") == ("1\r\n1\r\ntwo\nthree\nfour", 1)
     assert edit_text(mixed, "four", "4\n4") == ("one\r\ntwo\nthree\n4\r\n4", 1)
+
+
+def test_an_edit_of_many_matches_in_one_line_ends() -> None:
+    """Its cost grows with the file, not with its square."""
+    line, edited = "ab" * 60_000 + "\r\n", "b\r\nb" * 60_000 + "\r\n"
+    assert edit_text(line, "a", "b\n", replace_all=True) == (edited, 60_000)
+    assert script.edit(line, "a", "b\n", everywhere=True) == (edited, 60_000)
+    assert script.edit("a", "a", "b\n", everywhere=True) == ("b\n", 1)
+
+
+def test_a_deletion_of_nothing_is_not_found_without_exit_codes(tmp_path: Path) -> None:
+    """The output of the command decides."""
+
+    class Codeless(FolderSandbox):
+        def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
+            return replace(super().execute(command, timeout=timeout), exit_code=None)
+
+    (tmp_path / "a.txt").touch()
+    assert Codeless(tmp_path).delete("/none.txt").error == "Error: '/none.txt' not found"
+    assert Codeless(tmp_path).delete("/a.txt").error is None

@@ -234,7 +234,7 @@ def test_the_shell_is_told_where_the_file_tools_folders_are(tmp_path: Path, way:
 
 
 @pytest.mark.parametrize("virtual_mode", [True, False])
-def test_the_shell_is_told_where_the_root_of_the_file_tools_is(
+def test_the_prompt_maps_the_root_for_commands(
     tmp_path: Path, way: Way, *, virtual_mode: bool
 ) -> None:
     shell = LocalShellBackend(tmp_path, virtual_mode=virtual_mode)

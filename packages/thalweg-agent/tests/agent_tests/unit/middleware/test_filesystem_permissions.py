@@ -1,5 +1,6 @@
 """Rules about paths, kept by every tool that touches or shows a path."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,13 @@ from langchain.tools.tool_node import ToolCallRequest
 
 from agent_tests.unit.agent.tools.calls import WAYS, Way, call, runtime
 from thalweg.errors import ConfigError
+from thalweg_agent.backends.bubblewrap import BubblewrapBackend
 from thalweg_agent.backends.composite import CompositeBackend
 from thalweg_agent.backends.filesystem import FilesystemBackend
 from thalweg_agent.backends.local_shell import LocalShellBackend
-from thalweg_agent.backends.protocol import BackendProtocol
+from thalweg_agent.backends.protocol import BackendProtocol, GrepMatch, GrepResult
 from thalweg_agent.backends.state import StateBackend
-from thalweg_agent.middleware.filesystem import FilesystemMiddleware
+from thalweg_agent.middleware.filesystem import FilesystemMiddleware, shell_paths
 from thalweg_agent.middleware.permissions import (
     FilesystemPermission,
     Mode,
@@ -137,6 +139,35 @@ def test_no_listing_and_no_search_shows_a_denied_path(folder: Path, way: Way) ->
     assert "opal" not in shown
     assert "key" not in shown
     assert "/public/a.txt" in shown
+
+
+@pytest.mark.parametrize("found", [5, 50])
+def test_a_search_is_repeated_only_if_its_bound_ended_it(found: int, way: Way) -> None:
+    """A search that time ended returns another number of hidden matches each time."""
+
+    class Hidden(BackendProtocol):
+        bounds: list[int | None] = []  # noqa: RUF012
+
+        def grep(
+            self,
+            pattern: str,
+            path: str | None = None,
+            glob: str | None = None,
+            *,
+            max_count: int | None = None,
+        ) -> GrepResult:
+            del path, glob
+            self.bounds.append(max_count)
+            count = min(max_count or 0, found + len(self.bounds))
+            matches = [GrepMatch(path="/a.txt", line=n, text=pattern) for n in range(count)]
+            return GrepResult(matches=matches, truncated=True)
+
+    backend = Hidden()
+    backend.bounds = []
+    tools = FilesystemMiddleware(backend=backend, permissions=deny("/a.txt"))
+    answer = call(tools, "grep", way=way, pattern="heron", max_count=10)
+    assert "stopped early" in str(answer.content)
+    assert backend.bounds == ([10] if found == 5 else [10, 20, 40, 80])
 
 
 def test_hidden_matches_take_no_place_of_others(folder: Path, way: Way) -> None:
@@ -308,6 +339,34 @@ def test_rules_and_a_shell_do_not_go_together(tmp_path: Path, mode: Mode) -> Non
             FilesystemMiddleware(backend=backend, permissions=rules)
         assert isinstance(refused.value, ConfigError)
     assert FilesystemMiddleware(backend=routed, permissions=inside).rights
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+def test_rules_hold_below_folders_that_a_sandbox_does_not_show(tmp_path: Path) -> None:
+    """Folders in it, around it, and below its read-only mounts are refused."""
+    for name in ("work/in", "other/in", "docs"):
+        (tmp_path / name).mkdir(parents=True)
+    shell = BubblewrapBackend(tmp_path / "work", read_only=[tmp_path / "docs"])
+    rules = [FilesystemPermission(["write"], ["/memories/**"], "deny")]
+
+    def routed(folder: Path, *, virtual_mode: bool = True) -> CompositeBackend:
+        disk = FilesystemBackend(folder, virtual_mode=virtual_mode)
+        return CompositeBackend(shell, {"/memories/": disk})
+
+    apart = routed(tmp_path / "other")
+    assert FilesystemMiddleware(backend=apart, permissions=rules).rights
+    assert "\n- `/memories/`\n" in f"{shell_paths(apart)}\n"
+    for backend, path in (
+        (routed(tmp_path / "work" / "in"), "/workspace/in/"),
+        (routed(tmp_path / "docs"), f"{tmp_path}/docs/"),
+        (routed(Path("/usr/bin")), "/usr/bin/"),
+        (routed(tmp_path), None),
+        (routed(tmp_path / "other", virtual_mode=False), None),
+    ):
+        with pytest.raises(NotImplementedError, match="execute"):
+            FilesystemMiddleware(backend=backend, permissions=rules)
+        line = f"- `/memories/` -> `{path}`" if path else "\n- `/memories/`"
+        assert line in shell_paths(backend)
 
 
 @pytest.mark.parametrize(

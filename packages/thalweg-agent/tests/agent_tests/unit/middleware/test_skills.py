@@ -236,6 +236,9 @@ def test_arguments_that_cannot_be_used_are_refused_at_once() -> None:
     slots = "{skills_locations} {skills_load_warnings} {skills_list}"
     with pytest.raises(ValueError, match=r"other braces.*write {{ and }}"):
         SkillsMiddleware(backend=given, sources=[], system_prompt=slots + ' as {"a": 1}')
+    for other in ("{skills_list.x}", "{skills_list[a]}"):
+        with pytest.raises(ValueError, match="other braces"):
+            SkillsMiddleware(backend=given, sources=[], system_prompt=slots + other)
     with pytest.raises(TypeError, match=r"expected str or \(str, str\) tuple"):
         SkillsMiddleware(backend=given, sources=[("/a", "b", "c")])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="duplicate tool name"):

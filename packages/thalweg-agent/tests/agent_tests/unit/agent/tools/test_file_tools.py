@@ -377,7 +377,7 @@ def test_a_search_names_files_that_are_too_large_for_it(tmp_path: Path, way: Way
     """Else a model would conclude that the text is not there."""
     (tmp_path / "large.log").write_text("needle" + "x" * (1 << 20))
     small = FilesystemBackend(tmp_path, max_file_size_mb=1)
-    told = call(FilesystemMiddleware(backend=small), "grep", way=way, pattern="needle")
-    assert told.status == "success"
-    assert str(told.content).startswith("No matches found\n\nNote: too large to be searched")
-    assert "/large.log" in str(told.content)
+    answer = call(FilesystemMiddleware(backend=small), "grep", way=way, pattern="needle")
+    assert answer.status == "success"
+    assert str(answer.content).startswith("No matches found\n\nNote: too large to be searched")
+    assert "/large.log" in str(answer.content)
