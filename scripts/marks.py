@@ -212,13 +212,13 @@ CEILINGS = {
     "docstrings of scripts: idiosyncratic words per 1,000": (1.0, 1.0),
     "code lines of strict_llm": (2_900, 2_900),
     "code lines of thalweg": (21_453, 16_500),  # media for each client: 79
-    "code lines of thalweg_agent": (10_467, 10_500),
+    "code lines of thalweg_agent": (10_477, 10_500),  # folders that a sandbox shows: 10
     "code lines of thalweg_evals": (2_483, 2_474),
     "code lines of thalweg_integrations": (829, 900),
     "code lines of thalweg_memory": (7_983, 7_500),  # to forget texts in markup: 5
     "code lines of thalweg_recorder": (6_384, 4_800),  # strings cut off, links, parts by format: 12
     "code lines of thalweg_server": (16_138, 11_500),  # rollback, connections that hang: 9
-    "code lines in all without strict_llm": (65_737, 59_500),
+    "code lines in all without strict_llm": (65_747, 59_500),
     "files in all packages": (625, 750),
     "files visited by one turn": (33, 30),
     "changes of file in one turn": (290, 290),

@@ -323,10 +323,8 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         name = shlex.quote(self.inside(path))
         if validate_path(path) == "/":
             return DeleteResult(error=f"Error deleting '{path}': {ROOT_IS_KEPT}")
-        gone = yield from _run(
-            self,
-            f"[ -e {name} ] || [ -L {name} ] || {{ echo missing; exit 1; }}; rm -rf -- {name} 2>&1",
-        )
+        check = f"[ -e {name} ] || [ -L {name} ] || {{ echo missing; exit 1; }}"
+        gone = yield from _run(self, f"{check}; rm -rf -- {name} 2>&1")
         problem = gone.output.strip()
         if gone.exit_code == 0 or (gone.exit_code is None and not problem):
             return DeleteResult(path=path)

@@ -218,10 +218,9 @@ def edit_text(
         return problem
     searched = _END.pattern.join(re.escape(part) for part in old.split("\n"))
     ends = [(end.start(), end[0]) for end in _END.finditer(content)]
-    starts = [start for start, _ in ends]
 
     def replacement(match: re.Match[str]) -> str:
-        at = bisect_left(starts, match.start())
+        at = bisect_left(ends, (match.start(), ""))
         return new.replace("\n", ends[at if at < len(ends) else 0][1])
 
     return re.subn(searched, replacement, content)

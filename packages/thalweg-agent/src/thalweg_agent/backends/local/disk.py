@@ -136,11 +136,10 @@ def write_bytes(place: FolderPath, content: bytes) -> None:
         return
     try:
         with os.fdopen(made, "wb") as file:
-            if status is not None and hasattr(os, "fchown"):
-                # EPERM, or EINVAL for an owner who has no id in this user namespace.
-                with suppress(OSError):
-                    os.fchown(made, status.st_uid, status.st_gid)
             if status is not None and hasattr(os, "fchmod"):
+                # EPERM; EINVAL for an owner who has no id in this user namespace; Windows has none.
+                with suppress(OSError, AttributeError):
+                    os.fchown(made, status.st_uid, status.st_gid)
                 os.fchmod(made, stat.S_IMODE(status.st_mode))
             file.write(content)
         os.replace(temporary.name, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)

@@ -192,12 +192,11 @@ def edit(text: str, old: str, new: str, *, everywhere: bool) -> tuple[str | None
     count = len(searched.findall(text))
     if count == 0 or (count > 1 and not everywhere):
         return None, count
-    found = list(ends.finditer(text))
-    starts = [end.start() for end in found]
+    found = [(end.start(), end.group()) for end in ends.finditer(text)]
 
     def put_in(match: re.Match[str]) -> str:
-        at = bisect.bisect_left(starts, match.start())
-        end = found[at if at < len(found) else 0].group() if found else "\n"
+        at = bisect.bisect_left(found, (match.start(), ""))
+        end = found[at if at < len(found) else 0][1] if found else "\n"
         return ends.sub(lambda _: end, new)
 
     return searched.sub(put_in, text), count
