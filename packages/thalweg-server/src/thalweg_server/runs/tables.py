@@ -400,7 +400,8 @@ _RELEASE = f"""
 """  # noqa: S608
 _CANCEL = f"UPDATE runs SET cancel_asked = true WHERE {_KEY} AND {_IS_UNENDED} RETURNING 1"  # noqa: S608
 _CANCEL_QUEUED = f"""
-    UPDATE runs SET status = 'cancelled', ended = {{now}}, last_seq = 1, cancel_asked = true
+    UPDATE runs SET status = 'cancelled', cancel_asked = true, last_seq = 1,
+        started = {{now}}, ended = {{now}}
     WHERE {_KEY} AND status = 'queued' AND last_seq = 0 RETURNING 1
 """  # noqa: S608
 _ADD_FIRST = (
