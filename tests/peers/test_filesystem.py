@@ -15,6 +15,7 @@ from core_tests.property.path_strategies import paths, patterns, trees
 from thalweg_agent.backends import utils as ours
 from thalweg_agent.backends.filesystem import FilesystemBackend
 from thalweg_agent.backends.protocol import FileData
+from thalweg_agent.backends.text import check_empty_content
 
 peer = pytest.importorskip("deepagents.backends.filesystem", reason="deepagents is not installed")
 theirs = pytest.importorskip("deepagents.backends.utils")
@@ -94,7 +95,7 @@ def test_results_too_long_are_cut_the_same(text: str) -> None:
 def test_hints_and_ids_are_the_same(text: str, call: str) -> None:
     """In their fixed words."""
     assert ours.regex_literal_hint(text) == theirs.regex_literal_hint(text)
-    assert ours.check_empty_content(text) == theirs.check_empty_content(text)
+    assert check_empty_content(text) == theirs.check_empty_content(text)
     assert ours.sanitize_tool_call_id(call) == theirs.sanitize_tool_call_id(call)
 
 
