@@ -46,13 +46,10 @@ from thalweg_agent.backends.calls.operations import (
     perform,
 )
 from thalweg_agent.backends.local_shell import LocalShellBackend
-from thalweg_agent.backends.protocol import (
-    ExecuteResponse,
-    SandboxBackendProtocol,
-    execute_accepts_timeout,
-)
+from thalweg_agent.backends.protocol import ExecuteResponse, SandboxBackendProtocol
 from thalweg_server.app.configured import MakeSandbox, OpenShell, import_named
-from thalweg_server.app.registry import Document, Documents, now_ms
+from thalweg_server.app.registry import Document, Documents
+from thalweg_server.runs.base import now_ms
 from thalweg_server.settings.sections import McpServer, ToolSettings
 from thalweg_server.uploads.base import Places, ThreadBackend
 from thalweg_server.uploads.disk import DiskFiles
@@ -213,9 +210,7 @@ class Mirror:
         with self._lock:
             self._push()
             where = f"cd {shlex.quote(self._folder)} && " if self._folder else ""
-            takes = timeout is not None and execute_accepts_timeout(type(self.remote))
-            named = {"timeout": timeout} if takes else {}
-            response = self.remote.execute(where + command, **named)
+            response = perform(self.remote, Execute(where + command, timeout))
             self._pull()
             return response
 

@@ -23,7 +23,8 @@ from thalweg_agent.backends.protocol import SandboxBackendProtocol
 from thalweg_agent.skills.format import parse_skill
 from thalweg_server.api.catalogue import Model, Models, Skill, Skills
 from thalweg_server.api.graph_runs import BUILT_IN
-from thalweg_server.app.registry import Document, Documents, moment, now_ms
+from thalweg_server.app.registry import Document, Documents, moment
+from thalweg_server.runs.base import now_ms
 from thalweg_server.settings.fields import thawed
 from thalweg_server.settings.sections import ModelSettings, SandboxSettings, Settings
 

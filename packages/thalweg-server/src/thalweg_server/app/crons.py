@@ -24,10 +24,10 @@ from thalweg_server.api.graph_runs import NewCron
 from thalweg_server.app.configured import TenantAssistants
 from thalweg_server.app.graph_threads import TenantGraphThreads, View
 from thalweg_server.app.parts import AppParts, TenantPart
-from thalweg_server.app.registry import moment, now_ms
+from thalweg_server.app.registry import moment
 from thalweg_server.app.runs import TenantGraphRuns, graph_run
 from thalweg_server.app.spending import TenantUsage, reached_limit
-from thalweg_server.runs.base import RunKey, RunRecord
+from thalweg_server.runs.base import RunKey, RunRecord, now_ms
 from thalweg_server.runs.crons import CronRecord, PostponedError
 
 if TYPE_CHECKING:

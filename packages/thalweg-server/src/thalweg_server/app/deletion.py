@@ -20,8 +20,8 @@ from thalweg_memory.store.records import NAME_IS_LEFT, utc_now
 from thalweg_server.api.threads import DeletedThread
 from thalweg_server.app.memory import memory_of
 from thalweg_server.app.parts import AppParts, TenantPart
-from thalweg_server.app.registry import now_ms, recorded_by
-from thalweg_server.runs.base import AGE, CHORE, RunKey, RunRecord
+from thalweg_server.app.registry import recorded_by
+from thalweg_server.runs.base import AGE, CHORE, RunKey, RunRecord, now_ms
 
 _DELETE = f"{CHORE}delete"
 """The chore that completes a broken-off deletion: `…*delete MILLISECONDS FORGET`."""

@@ -19,9 +19,8 @@ from thalweg_server.app.registry import (
     ThreadFilter,
     ThreadRow,
     moment,
-    now_ms,
 )
-from thalweg_server.runs.base import RunRecord
+from thalweg_server.runs.base import RunRecord, now_ms
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

@@ -299,8 +299,8 @@ class App:
 
         stack, home, url = self._stack, self.home, self._storage.address
         settings = self.settings
-        # Made when needed: four for synchronous tools of each run, and those of all other calls.
-        # of the whole loop, also of a program that opens an app in it
+        # Threads are made when needed: four for synchronous tools of each run, and those of all
+        # other calls. The whole loop uses them, also a program that opens an app in it.
         executor = ThreadPoolExecutor(4 * settings.gateway.max_runs + 32, "thalweg")
         asyncio.get_running_loop().set_default_executor(executor)
         await asyncio.to_thread(check_sandbox, settings.sandbox)

@@ -18,10 +18,10 @@ from thalweg_memory import MemoryStore
 from thalweg_server.api.events import EVENT, RunStarted
 from thalweg_server.app.files import UploadLocks
 from thalweg_server.app.metrics import Metrics
-from thalweg_server.app.registry import Finder, Registry, now_ms
+from thalweg_server.app.registry import Finder, Registry
 from thalweg_server.checkpoints.erasure import Erasure
 from thalweg_server.runs.base import Event as Line
-from thalweg_server.runs.base import RunRecord
+from thalweg_server.runs.base import RunRecord, now_ms
 from thalweg_server.runs.journal import Journal
 from thalweg_server.runs.running import ProcessRuns
 from thalweg_server.settings.sections import Settings

@@ -280,11 +280,6 @@ class Registry:
         self._database.close()
 
 
-def now_ms() -> int:
-    """Return the current time in the registry's unit, milliseconds."""
-    return time.time_ns() // 1_000_000
-
-
 def moment(milliseconds: int) -> datetime:
     """Return a time of the registry as a `datetime`."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC)

@@ -25,9 +25,9 @@ from thalweg_server.api.runs import NewRun, Run, Runs
 from thalweg_server.app.configured import Assistant, named_model
 from thalweg_server.app.graph_threads import TenantGraphThreads, check_media_urls
 from thalweg_server.app.parts import AppParts, TenantPart
-from thalweg_server.app.registry import check_writable, now_ms
+from thalweg_server.app.registry import check_writable
 from thalweg_server.app.threads import TenantThreads
-from thalweg_server.runs.base import ENDED, Event, RunKey, RunRecord
+from thalweg_server.runs.base import ENDED, Event, RunKey, RunRecord, now_ms
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

@@ -67,9 +67,9 @@ from thalweg_server.app.registry import (
     ThreadRow,
     check_writable,
     moment,
-    now_ms,
     recorded_by,
 )
+from thalweg_server.runs.base import now_ms
 
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot

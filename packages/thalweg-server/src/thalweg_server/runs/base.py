@@ -5,6 +5,7 @@ A run is one answer of an agent to its input. Its journal is append-only: events
 that was disconnected continues exactly after the last event that it received.
 """
 
+import time
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
@@ -29,6 +30,11 @@ thread's."""
 
 POOLS: WeakSet[Any] = WeakSet()
 """The pools of connections to PostgreSQL for runs and checkpoints, which metrics show."""
+
+
+def now_ms() -> int:
+    """Return the current time in milliseconds."""
+    return time.time_ns() // 1_000_000
 
 
 class RunKey(NamedTuple):

@@ -4,7 +4,6 @@ The row states when the next run is due, and the job of that time submits the ru
 and its job in one transaction. So each due time has one run, and a job of another time is void.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -12,7 +11,7 @@ from typing import Any
 
 from thalweg.database.jobs import BETWEEN, NEVER_MS, JobSql
 from thalweg.errors import BusyError
-from thalweg_server.runs.base import CRON, RunKey
+from thalweg_server.runs.base import CRON, RunKey, now_ms
 from thalweg_server.runs.drafts import sound
 from thalweg_server.runs.tables import COUNT_ACTIVE, CREATED_AT, INTO_RUNS, Tables
 
@@ -111,7 +110,7 @@ class CronTables(Tables):
         """
         where, values, (at_once, per_minute) = "", list[str | int](), limits
         if at_once is not None:
-            where, values = _HAS_FEWER_ACTIVE, [cron.owner, round(1_000 * time.time()), at_once]
+            where, values = _HAS_FEWER_ACTIVE, [cron.owner, now_ms(), at_once]
         if per_minute is not None:
             since = datetime.now(UTC) - timedelta(minutes=1)
             where += _HAS_FEWER_SINCE

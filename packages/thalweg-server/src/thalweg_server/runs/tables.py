@@ -1,7 +1,6 @@
 """The tables of runs and of their events, with the statements for either database."""
 
 import asyncio
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -11,7 +10,17 @@ from typing import Any, ClassVar, Literal
 
 from thalweg.database.jobs import BACKGROUND, BETWEEN, LEASE_S, NEVER_MS, Job, JobQueue, JobSql
 from thalweg.errors import BusyError, NoSuchRunError, RunExistsError
-from thalweg_server.runs.base import CHORE, ENDED, Claim, Draft, Event, RunKey, RunRecord, Status
+from thalweg_server.runs.base import (
+    CHORE,
+    ENDED,
+    Claim,
+    Draft,
+    Event,
+    RunKey,
+    RunRecord,
+    Status,
+    now_ms,
+)
 from thalweg_server.runs.drafts import PACKED, pack, portions, sound, unpack
 
 _PAGE = 1_000
@@ -203,7 +212,7 @@ class Tables(ABC):
 
     async def count_active(self, owner: str) -> int:
         """Return how many runs of an owner are due and have not ended."""
-        ((count,),) = await self._read(owner, COUNT_ACTIVE, (owner, round(1_000 * time.time())))
+        ((count,),) = await self._read(owner, COUNT_ACTIVE, (owner, now_ms()))
         return int(count)
 
     async def created_at(self, owner: str, place: int) -> datetime | None:

@@ -18,9 +18,8 @@ from thalweg_server.api.graph_runs import NewCron
 from thalweg_server.app import App, open_app
 from thalweg_server.app import crons as module
 from thalweg_server.app.configured import Assistant, TenantAssistants
-from thalweg_server.app.registry import now_ms
 from thalweg_server.app.runs import TEMPORARY
-from thalweg_server.runs.base import CRON, RunKey
+from thalweg_server.runs.base import CRON, RunKey, now_ms
 from thalweg_server.runs.crons import CronRecord, PostponedError
 from thalweg_server.runs.running import ProcessRuns, RunOutcome
 from thalweg_server.runs.tables import CREATED_AT

@@ -27,9 +27,8 @@ from thalweg_memory import Memory
 from thalweg_server.api.runs import NewRun
 from thalweg_server.app import App, open_app
 from thalweg_server.app.deletion import FORGET
-from thalweg_server.app.registry import now_ms
 from thalweg_server.cli.forgetting import forget_owner
-from thalweg_server.runs.base import RunKey
+from thalweg_server.runs.base import RunKey, now_ms
 from thalweg_server.runs.crons import CronRecord
 
 pytestmark = pytest.mark.anyio

@@ -184,9 +184,9 @@ async def langgraph_cancel_runs(
     }
     if found and action == "rollback":
         await tenant.graph_runs.roll_back(thread, found)
-        return Response(status_code=204)
-    for run in found:
-        await tenant.runs.cancel(thread, run)
+    else:
+        for run in found:
+            await tenant.runs.cancel(thread, run)
     return Response(status_code=204)
 
 
