@@ -43,12 +43,12 @@ def verdicts(totals: Totals) -> list[Verdict]:
         if OURS in policies and cell.group not in PARTS:
             found += _of_cell(cell, policies)
         if cell.group == TEST and OURS in policies:
-            found += _beside_fixed(cell, policies)
+            found += _against_fixed(cell, policies)
         if cell.group == BOTH and cell.window in MOST_WHOLE and cell.tariff == DETAILED:
             ratio = policies[OURS].ratio_to(policies[DEEPAGENTS], WHOLE)
             where = f"{title(cell.group)}, {cell.window:,}, {cell.tariff}"
             most = MOST_WHOLE[cell.window]
-            found.append(Verdict("whole bill beside deepagents", where, ratio, most))
+            found.append(Verdict("whole bill against deepagents", where, ratio, most))
     return found
 
 
@@ -58,11 +58,11 @@ def _of_cell(cell: Cell, policies: Mapping[str, Total]) -> Iterator[Verdict]:
     if DEEPAGENTS in policies and cell.window in MOST:
         ratio = ours.ratio_to(policies[DEEPAGENTS], DEAR)
         most = max(MOST[cell.window], MOST_AT.get(cell.tariff, 0.0))
-        yield Verdict("cost beside deepagents", where, ratio, most)
+        yield Verdict("cost against deepagents", where, ratio, most)
     if best := best_trigger(policies):
         ratio = ours.ratio_to(policies[best], DEAR)
-        yield Verdict(f"cost beside its best trigger ({best})", where, ratio, 1.0)
-    yield from _beside_fixed(cell, policies)
+        yield Verdict(f"cost against its best trigger ({best})", where, ratio, 1.0)
+    yield from _against_fixed(cell, policies)
     for peer in (name for name in PEERS if name in policies):
         less = policies[peer].recall - ours.recall
         yield Verdict(f"recall of {peer} less ours", where, less, 0.0)
@@ -71,11 +71,11 @@ def _of_cell(cell: Cell, policies: Mapping[str, Total]) -> Iterator[Verdict]:
             yield from _flaws(name, where, policies[name])
 
 
-def _beside_fixed(cell: Cell, policies: Mapping[str, Total]) -> Iterator[Verdict]:
+def _against_fixed(cell: Cell, policies: Mapping[str, Total]) -> Iterator[Verdict]:
     if best := best_fixed(policies):
         where = f"{title(cell.group)}, {cell.window:,}, {cell.tariff}"
         ratio = policies[OURS].ratio_to(policies[best], DEAR)
-        yield Verdict(f"cost beside our best threshold ({best})", where, ratio, NEAR)
+        yield Verdict(f"cost against our best threshold ({best})", where, ratio, NEAR)
 
 
 def _flaws(name: str, where: str, total: Total) -> Iterator[Verdict]:

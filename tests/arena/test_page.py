@@ -61,7 +61,7 @@ def test_a_field_that_shows_everything_misses_nothing() -> None:
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        (a_field(peer=90.0), "cost beside deepagents is 0.5556, at most 0.35, 0.2056 too much"),
+        (a_field(peer=90.0), "cost against deepagents is 0.5556, at most 0.35, 0.2056 too much"),
         (a_field(best=40.0), f"our best threshold ({FIXED[0]}) is 1.25, at most 1.05"),
         ([*a_field(), a_row(f"{DEEPAGENTS}@0.5", 45.0)], "its best trigger"),
         ([*a_field(), a_row("peer:strands", inline=2, search=9)], ""),

@@ -98,7 +98,7 @@ def may_supersede(known: Fact, new: Fact, *, is_named: bool = False) -> bool:
     Args:
         known: The existing one.
         new: The later statement.
-        is_named: Whether its learner, before it was asked for a verdict, had named the existing
+        is_named: Whether its learner, before a request for a verdict, had named the existing
             fact as the one that it updates: two readings agree.
 
     Example:
@@ -189,8 +189,8 @@ def plan_merge(
         facts: Those of the memory that a new one may relate to, of any status.
         new: Oldest first, if their order matters.
         verdicts: A model's verdicts on them. Pairs without one are `beside`.
-        proposed_targets: The existing fact that a learner named for a new one before it was asked
-            for verdicts.
+        proposed_targets: The existing fact that a learner named for a new one before a request for
+            verdicts.
         similar: Existing facts that a new one is linked to if nothing else results from them.
 
     Returns:
