@@ -47,15 +47,16 @@ def tables(page: str, heading: str = "") -> str:
     return "\n".join(re.findall(r"^\|.*\d.*\|$", text, re.MULTILINE))
 
 
-def generated_tables(page: str) -> str:
-    """Return what a program wrote into a page, between its marks."""
+def generated_figures(page: str) -> str:
+    """Return the figures that a program wrote into a page, between its marks, without words."""
     text = (DOCS / page).read_text(encoding="utf-8")
-    return "\n".join(re.findall(r"<!-- figures: \w+ -->\n(.*?)<!-- end -->", text, re.DOTALL))
+    written = re.findall(r"<!-- figures: \w+ -->\n(.*?)<!-- end -->", text, re.DOTALL)
+    return " ".join(re.findall(r"\d[\d.,]*", "\n".join(written)))
 
 
 _ARENA: Final = Picture(
     "uv run --group bench --group arena python -m benchmarks.arena",
-    partial(generated_tables, "arena.md"),
+    partial(generated_figures, "arena.md"),
 )
 _PAGE: Final = Picture(
     "uv run --group browser python -m scripts.page_pictures",
