@@ -175,8 +175,8 @@ def start_worker(folder: str) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             return
-    # -P: a module of the project must not take the place of one that is imported.
-    command = [sys.executable, "-P", "-m", "thalweg_recorder.worker", folder]
+    # A module of the project or of PYTHONPATH must not take the place of one that is imported.
+    command = [sys.executable, "-EP", "-m", "thalweg_recorder.worker", folder]
     log = os.path.join(folder, LOG)
     is_large = os.path.exists(log) and os.stat(log).st_size > MOST_LOGGED
     flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if is_large else os.O_APPEND)

@@ -7,7 +7,7 @@ import json
 import re
 import shlex
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ def _json(
     """
 
     def add(text: str, commands: HostCommands) -> str:
-        document = _without(_parsed(path, text), server)
+        document = _without(_parsed(path, text, hooks or {}, server), server)
         for event, matcher in (hooks or {}).items():
             run = {"type": "command", "command": shlex.join(commands.hook), "timeout": timeout}
             group = {"matcher": matcher, "hooks": [run]} if matcher else {"hooks": [run]}
@@ -76,21 +76,27 @@ def _json(
         return _written(document, text)
 
     def remove(text: str) -> str:
-        document = _parsed(path, text)
+        document = _parsed(path, text, (), server)
         kept = _without(document, server)
         return text if kept == document else _written(kept, text)
 
     return Configuration(path, add, remove)
 
 
-def _parsed(path: Path, text: str) -> JsonObject:
+def _parsed(path: Path, text: str, events: Iterable[str], server: str) -> JsonObject:
     try:
         document = json.loads(text) if text.strip() else {}
     except ValueError as error:
         fix = "fix it; a file with comments cannot be changed without losing them"
         raise ConfigError(str(path), f"it is not JSON ({error})", fix) from None
-    if not isinstance(document, dict) or not isinstance(document.get("hooks", {}), dict):
-        raise ConfigError(str(path), "it is not a JSON object of the expected form", "put it right")
+    hooks = document.get("hooks", {}) if isinstance(document, dict) else None
+    if not (
+        isinstance(hooks, dict)
+        and isinstance(document.get(server, {}), dict)
+        and all(isinstance(hooks.get(event, []), list) for event in events)
+    ):
+        fix = "put right its `hooks`, an object of lists, or its MCP servers, an object"
+        raise ConfigError(str(path), "it is not a JSON object of the expected form", fix)
     return document
 
 
@@ -114,7 +120,13 @@ def _without(document: JsonObject, server: str) -> JsonObject:
 def _others(groups: object) -> object:
     if not isinstance(groups, list):
         return groups
-    return [group for group in groups if not _MARK.search(json.dumps(group))]
+    others: list[object] = []
+    for group in groups:
+        if not _MARK.search(json.dumps(group)):
+            others.append(group)
+        elif isinstance(group, dict) and (left := _others(group.get("hooks"))):
+            others.append({**group, "hooks": left})  # its owner added a hook to our group
+    return others
 
 
 def _written(document: JsonObject, like: str) -> str:

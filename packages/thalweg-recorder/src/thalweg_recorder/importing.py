@@ -325,16 +325,17 @@ def plan_import(
         before: The session as of the import before.
     """
     reader = Reader(lambda _: 0)  # an import plans no context
-    entries = map(reader.read, recording.messages)
     rows: list[Logged] = []
     appended: list[Message] = []
-    for entry, row in zip(entries, ids, strict=True):
+    for read, row in zip(recording.messages, ids, strict=True):
+        # A call is shortened next to its result: redacted first, lest a secret is cut.
+        entry = reader.read(without_secrets(read) if read.calls else read)
         if row in known:
             continue
-        message = replace(entry.message, uid=row)
-        if known and (stored := _stored_parts(entry.message, known)):
+        message = replace(read, uid=row)
+        if known and (stored := _stored_parts(read, known)):
             message = replace(message, parts=message.parts[stored:], usage=None)
-        about = redact(entry.answers.brief) if entry.answers else ""
+        about = entry.answers.brief if entry.answers else ""
         appended.append(message)
         rows.append(Logged(without_secrets(message), about))
     placed = tuple(
@@ -427,7 +428,7 @@ def _session_after(
         id=info.id or was.id,
         project=info.project or was.project,
         branch=info.branch or was.branch,
-        title=redact(info.title) or was.title or redact(recording.title),
+        title=redact(info.title) or was.title or recording.title,
         model=info.model or was.model,
         source=source.path,
         size_bytes=source.size_bytes,

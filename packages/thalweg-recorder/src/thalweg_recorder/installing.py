@@ -81,7 +81,7 @@ def commands_for(folder: Path) -> HostCommands:
     return HostCommands(
         hook=("/bin/sh", "-c", _GUARD, "thalweg", sys.executable, hook.__file__, str(folder)),
         server=(
-            *(sys.executable, "-P", "-m", "thalweg", "record", "mcp"),
+            *(sys.executable, "-EP", "-m", "thalweg", "record", "mcp"),
             *("--archive", str(folder / "thalweg.db")),
         ),
     )

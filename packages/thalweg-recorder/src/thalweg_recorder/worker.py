@@ -119,19 +119,14 @@ def _handle(archive: Archive, folder: Path, place: Path) -> bool:
         _drop(place)
         return True
     try:
-        forgotten = ForgottenNames(folder)
         log = Path(source)
-        copy, results = place.with_suffix("") / log.name, list[Imported]()
-        if copy.is_file() and not _begins_with(log, copy):
-            results.append(import_copy(archive, copy, log, forgotten=forgotten))
-        if file_of(log).exists():
-            results += import_sessions(archive, [log], forgotten=forgotten)
-        elif not results:
-            _report(f"{log}: the log is gone")
-        for imported in results:
-            if imported.error:
+        for imported in _import(archive, place, log, session):
+            is_own = Path(imported.source) == log
+            if imported.error and is_own:
                 return _set_aside(place, event, imported.error)
-            if name == SUMMARIZED and imported.thread and imported.skipped in {"", "unchanged"}:
+            if imported.error:
+                _report(imported.error)  # the next event of the session tries again
+            elif name == SUMMARIZED and is_own and imported.skipped in {"", "unchanged"}:
                 text = summarize(archive, ThreadKey(OWNER, imported.thread))
                 write_private(folder / "summaries" / f"{session_file(session)}.md", text)
     except (ThalwegError, OSError) as error:
@@ -141,6 +136,21 @@ def _handle(archive: Archive, folder: Path, place: Path) -> bool:
         return _set_aside(place, event, f"{log}: {type(error).__name__}: {error}")
     _drop(place)
     return True
+
+
+def _import(archive: Archive, place: Path, log: Path, session: str) -> list[Imported]:
+    """Import the copy of a log, the log, and the logs of the session's subagents."""
+    forgotten, copy = ForgottenNames(place.parent.parent), place.with_suffix("") / log.name
+    results, folder = list[Imported](), log.parent / session
+    if copy.is_file() and not _begins_with(log, copy):
+        results.append(import_copy(archive, copy, log, forgotten=forgotten))
+    if file_of(log).exists():
+        # Those of Claude Code and of Gemini CLI, in a folder that is named by the session.
+        subagents = (*folder.glob("subagents/**/agent-*.jsonl"), *folder.glob("*.jsonl"))
+        results += import_sessions(archive, [log, *subagents], forgotten=forgotten)
+    elif not results:
+        _report(f"{log}: the log is gone")
+    return results
 
 
 def _set_aside(place: Path, event: dict[str, str], error: str) -> bool:

@@ -8,6 +8,10 @@ from thalweg.archive.threads.finding import title_of
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.wires.base import Note
+from thalweg.redaction.secrets import redact
+
+REDACTED_CHARS = 4_000
+"""Characters of a request that are redacted for its title, which has at most 80 of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +124,9 @@ class Recording:
 
     @property
     def title(self) -> str:
-        """The session's own title, or else the beginning of its first request."""
-        if self.session.title:
-            return self.session.title
-        return title_of(next((one.text for one in self.messages if one.is_request), ""))
+        """The session's own title, or else the beginning of its first request.
+
+        Secrets in a request are redacted before it is cut: no beginning of one is left.
+        """
+        text = next((one.text for one in self.messages if one.is_request), "")
+        return self.session.title or title_of(redact(text[:REDACTED_CHARS]))

@@ -123,8 +123,6 @@ class SessionRows:
         rows: Iterable[tuple[int, Any]],
         log_format: str,
         wire: Read,
-        *,
-        why: Mapping[str, str] | None = None,
     ) -> Recording:
         """Process rows with their lines, and return the recording; see `recording`."""
         for line, row in rows:
@@ -132,23 +130,20 @@ class SessionRows:
                 self.take(line, row)
             else:
                 self.odd(line, row)
-        return self.recording(log_format, wire, why=why)
+        return self.recording(log_format, wire)
 
-    def recording(
-        self, log_format: str, wire: Read, *, why: Mapping[str, str] | None = None
-    ) -> Recording:
+    def recording(self, log_format: str, wire: Read) -> Recording:
         """Parse the provider objects with their wire, and note irregularities.
 
         Args:
             log_format: Format of the file.
             wire: Parses the objects.
-            why: Reasons for skipping a kind of row, if it is not obvious.
         """
         parsed, read_notes = _through_wire(wire, self.items)
         messages = _counted_once(parsed, self.info.model)
         all_notes = (
             *self.notes,
-            *left_out(self.skipped, why),
+            *left_out(self.skipped),
             *read_notes,
             *pairing_notes(messages),
         )
@@ -292,11 +287,10 @@ def broken_message(broken: BrokenLine) -> Message:
     return Message("user", (Text(broken.text),), kind="injected", line=broken.line)
 
 
-def left_out(rows: Counter[str], why: Mapping[str, str] | None = None) -> list[Note]:
+def left_out(rows: Counter[str]) -> list[Note]:
     """Return one note for each kind of row that the format defines as no message."""
-    reasons = why or {}
     return [
-        Note(-1, "left_out", f"{count} rows of {kind}: {reasons.get(kind, 'no messages')}")
+        Note(-1, "left_out", f"{count} rows of {kind}: no messages")
         for kind, count in sorted(rows.items())
     ]
 

@@ -1,6 +1,6 @@
 """The proof of an installation runs its real hook, worker and MCP server, and names what fails."""
 
-import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,12 +22,13 @@ def test_an_installation_that_works_is_proved(tmp_path: Path) -> None:
 def test_no_module_of_the_project_is_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An agent runs both in its project, whose files may have any name."""
+    """An agent runs both in its project, whose files may have any name, and its environment."""
     project = tmp_path / "project"
     project.mkdir()
     for name in ("json.py", "thalweg.py", "sqlite3.py"):
         (project / name).write_text("raise SystemExit('a module of the project')\n")
     monkeypatch.chdir(project)
+    monkeypatch.setenv("PYTHONPATH", str(project))
     (tmp_path / "home").mkdir()
     assert [*prove(commands_for(tmp_path / "home"))] == []
 
@@ -50,8 +51,12 @@ def test_a_server_that_cannot_open_its_archive_is_a_sentence(tmp_path: Path) -> 
 def test_a_worker_that_cannot_start_is_named_by_its_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['thalweg.archive'] = None")
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    """Such as one whose environment has lost its packages."""
+    bare = tmp_path / "python"
+    bare.symlink_to(Path(sys.executable).resolve())
     monkeypatch.setattr("thalweg_recorder.proving.DEADLINE_S", 8)
-    event, _ = prove(commands_for(tmp_path / "home"))
-    assert "thalweg.archive" in event
+    good = commands_for(tmp_path / "home")
+    hook = [*good.hook]
+    hook[4] = str(bare)
+    event, *_ = prove(replace(good, hook=hook))
+    assert "No module named 'thalweg_recorder'" in event

@@ -55,6 +55,8 @@ def read(source: RecordedFile) -> Recording:
     """Return the recording of the main thread, in the order of the file."""
     # A file is named by its session; a resumed one may begin with rows of the session before.
     own = source.name if _OWN_NAME.match(source.name) else ""
+    if own.startswith("agent-"):  # a subagent's: a part of its session
+        own = f"{as_str(source.objects[0].get('sessionId'))}.{own}".lstrip(".")
     session = _ClaudeSession.of(source)
     session.info = replace(session.info, id=own or session.info.id)
     session.of_subagent = _is_of_subagent(source)
@@ -123,8 +125,6 @@ class _ClaudeSession(SessionRows):
     """Index of that message in `items`."""
     seen: dict[str, JsonObject] = field(default_factory=dict)
     """Processed messages, by the uuid of their row."""
-    prompted: set[str] = field(default_factory=set)
-    """Uuids of rows that a user's message follows."""
     sidechains: dict[str, list[RecordedRow]] = field(default_factory=dict)
     """Rows of subagents, by the agent's id or the uuid of the first row."""
     begun_by: dict[str, str] = field(default_factory=dict)
@@ -202,7 +202,6 @@ class _ClaudeSession(SessionRows):
         else:
             if not _is_results(message):
                 self.open_id = ""
-                self._note_branch(line, as_str(row.get("parentUuid")))
                 self.mark(line, as_str(row.get("timestamp")))
             self.items.append(self._item(line, row, message))
 
@@ -216,12 +215,6 @@ class _ClaudeSession(SessionRows):
             return True
         self.notes.append(Note(line, "reused_uid", uid))
         return False
-
-    def _note_branch(self, line: int, parent: str) -> None:
-        if parent in self.prompted:
-            self.notes.append(Note(line, "branch", f"continues {parent}, as an earlier row does"))
-        elif parent:
-            self.prompted.add(parent)
 
     def _take_assistant(self, line: int, row: JsonObject, message: JsonObject) -> None:
         message_id = as_str(message.get("id"))

@@ -68,7 +68,7 @@ def read(source: RecordedFile) -> Recording:
     known = session.results()
     session.items = [item for key in session.order for item in session.items_of(key, known)]
     session.info = _session(source)
-    return session.recording(NAME, GeminiReader().read, why={"info": "notices of the program"})
+    return session.recording(NAME, GeminiReader().read)
 
 
 @dataclass(slots=True)
@@ -161,9 +161,11 @@ def _session(source: RecordedFile) -> SessionInfo:
     head = head if "messages" in head else next(iter(source.objects), {})
     titles = [title for row in (head, *rows) if (title := as_str(row.get("summary")))]
     models = [model for row in rows if (model := as_str(row.get("model")))]
-    folders = as_list(head.get("directories"))
+    folders, own = as_list(head.get("directories")), as_str(head.get("sessionId"))
+    # The log of a subagent is in a folder that is named by its session.
+    folder = source.path.parent.name if source.path and head.get("kind") == "subagent" else ""
     return SessionInfo(
-        id=as_str(head.get("sessionId")),
+        id=f"{folder}.{own}".strip("."),
         project=as_str(folders[0]) if folders else "",
         title=titles[-1] if titles else "",
         model=models[-1] if models else "",
@@ -220,4 +222,4 @@ def _named(call: JsonObject) -> JsonObject:
     return {"id": call.get("id"), "name": call.get("name")}
 
 
-FORMAT = LogFormat(NAME, detect, read)
+FORMAT = LogFormat(NAME, detect, read, has_parts=True)

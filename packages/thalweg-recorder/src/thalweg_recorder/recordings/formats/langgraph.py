@@ -31,9 +31,8 @@ def read(source: RecordedFile) -> Recording:
     rows = SessionRows.of(source)
     if threads[1:]:
         rows.skipped["other states"] = len(threads) - 1
-    why = {"other states": "the one with the most messages was read"}
     longest = max(threads, key=len)
-    return rows.read(longest, NAME, read_dumped, why=why)
+    return rows.read(longest, NAME, read_dumped)
 
 
 _Thread = list[tuple[int, Any]]

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from thalweg.engine.wires.base import Note
 from thalweg.engine.wires.fields import as_usage
 from thalweg.engine.wires.openai_chat import OpenAIChatWire
 from thalweg_recorder.recordings.base import Recording
@@ -56,9 +55,6 @@ class _ChatRows(SessionRows):
 
     def _take_message(self, line: int, row: JsonObject, extra: JsonObject) -> None:
         raw = {key: value for key, value in row.items() if key != "x"}
-        if "microcompact_boundary" in extra:
-            text = "the recorded agent cleared results here"
-            self.notes.append(Note(line, "recorded_eviction", text))
         item = Recorded(
             line,
             raw,

@@ -87,8 +87,7 @@ def read(source: RecordedFile) -> Recording:
         project=as_str(info.get("directory")),
         title=as_str(info.get("title")),
     )
-    why = {"compaction": "requests of the program for a summary"}
-    return rows.read(enumerate(_messages(source.document)), NAME, AnthropicReader().read, why=why)
+    return rows.read(enumerate(_messages(source.document)), NAME, AnthropicReader().read)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ A row of type `message` wraps one message; its blocks are Anthropic's with other
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from thalweg_recorder.recordings.formats.agent_rows import MapRow, row_format
+from thalweg_recorder.recordings.formats.agent_rows import row_format
 from thalweg_recorder.recordings.rows import as_object, as_str
 from thalweg_recorder.recordings.source import JsonObject, RecordedFile
 from thalweg_recorder.recordings.times import iso_time
@@ -34,40 +34,32 @@ def _role(row: JsonObject) -> str:
     return as_str(as_object(message).get("role"))
 
 
-def _begin(_: RecordedFile) -> MapRow:
-    parents: set[str] = set()
-
-    def map_row(row: JsonObject) -> Iterator[JsonObject]:
-        kind = row["type"]
-        message = row if kind == "custom_message" else as_object(row.get("message"))
-        role = "custom" if kind == "custom_message" else as_str(message.get("role"))
-        summary = row if kind in _SUMMARIES else message
-        if kind in _SUMMARIES or (kind == "message" and role in _SUMMARIES):
-            at, before = row.get("timestamp"), summary.get("tokensBefore")
-            yield {"compaction": {"summary": summary["summary"], "at": at, "tokens_before": before}}
-        elif kind == "custom_message" or (kind == "message" and message):
-            if (parent := as_str(row.get("parentId"))) and parent in parents:
-                yield {"note": "branch", "text": f"continues {parent}, as an earlier row does"}
-            parents.add(parent)
-            uid = as_str(row.get("id"))
-            at = iso_time(row.get("timestamp")) or iso_time(message.get("timestamp"))
-            yield {"session": {"model": message.get("model")}}
-            yield {
-                "message": _as_anthropic(role, message),
-                "id": uid,
-                "at": at,
-                "injected": role not in _ROLES,
-                "name": message.get("toolName"),
-                "usage": message.get("usage"),
-                "model": message.get("model"),
-                "answer": f"{uid}@{at}" if uid else "",  # eight digits, which a fork keeps
-            }
-        else:
-            if kind == "session":
-                yield {"session": {"id": row.get("id"), "project": row.get("cwd")}}
-            yield {"left_out": kind}
-
-    return map_row
+def _map(row: JsonObject) -> Iterator[JsonObject]:
+    kind = row["type"]
+    message = row if kind == "custom_message" else as_object(row.get("message"))
+    role = "custom" if kind == "custom_message" else as_str(message.get("role"))
+    summary = row if kind in _SUMMARIES else message
+    if kind in _SUMMARIES or (kind == "message" and role in _SUMMARIES):
+        at, before = row.get("timestamp"), summary.get("tokensBefore")
+        yield {"compaction": {"summary": summary["summary"], "at": at, "tokens_before": before}}
+    elif kind == "custom_message" or (kind == "message" and message):
+        uid = as_str(row.get("id"))
+        at = iso_time(row.get("timestamp")) or iso_time(message.get("timestamp"))
+        yield {"session": {"model": message.get("model")}}
+        yield {
+            "message": _as_anthropic(role, message),
+            "id": uid,
+            "at": at,
+            "injected": role not in _ROLES,
+            "name": message.get("toolName"),
+            "usage": message.get("usage"),
+            "model": message.get("model"),
+            "answer": f"{uid}@{at}" if uid else "",  # eight digits, which a fork keeps
+        }
+    else:
+        if kind == "session":
+            yield {"session": {"id": row.get("id"), "project": row.get("cwd")}}
+        yield {"left_out": kind}
 
 
 def _as_anthropic(role: str, message: JsonObject) -> JsonObject:
@@ -98,4 +90,4 @@ def _block(block: object) -> object:
     return {names.get(key, key): value for key, value in block.items()} | {"type": kind}
 
 
-FORMAT = row_format(NAME, detect, _begin)
+FORMAT = row_format(NAME, detect, lambda _: _map)

@@ -84,6 +84,9 @@ def test_a_session_is_forgotten_with_its_parts_and_files(
     results = path.with_suffix("") / "tool-results"
     results.mkdir(parents=True)
     (results / "b1.txt").write_text(WORDS, "utf-8")
+    subagent = results.parent / "subagents" / "agent-a1.jsonl"
+    subagent.parent.mkdir()
+    subagent.write_text(json.dumps(user(2, WORDS, isSidechain=True)), "utf-8")
     for event in (f"failed/{name}", f"failed/{other}", "2"):
         copy = home / "queue" / event / path.name
         copy.parent.mkdir(parents=True)
@@ -95,10 +98,10 @@ def test_a_session_is_forgotten_with_its_parts_and_files(
         for session in (name, other):
             (home / "summaries" / f"{session}.{suffix}").touch()
     with open_recorder() as archive:
-        assert sum(one.new for one in import_sessions(archive, [path])) == 2
+        assert sum(one.new for one in import_sessions(archive, [path, subagent])) == 3
         found = plan_forgetting(archive, SearchFilter(), threads=[KEY.thread])
         assert found == archive.threads("local")
-        assert len(found) == 2
+        assert len(found) == 3
         forget(archive, found, ForgottenNames(home))
     assert {one.stem for one in home.glob("queue/failed/*")} == {other}
     assert {one.stem for one in home.glob("summaries/*")} == {other}

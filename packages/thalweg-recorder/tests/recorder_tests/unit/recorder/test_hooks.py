@@ -183,6 +183,30 @@ def test_a_log_that_cannot_be_read_is_set_aside_and_the_next_event_goes_on(
 
 
 @pytest.mark.usefixtures("_no_worker")
+@pytest.mark.parametrize(
+    "place", [f"{SESSION}/subagents/wf_1/agent-a1.jsonl", f"{SESSION}/agent-a1.jsonl"]
+)
+def test_subagents_are_imported_with_their_session(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    """Claude Code and Gemini CLI write their logs below a folder named by the session."""
+    home, log = tmp_path / "home", tmp_path / place
+    path = write(tmp_path, [user(1, "Fix the cart")])
+    log.parent.mkdir(parents=True)
+    log.write_text(json.dumps(user(2, "Find the heron", isSidechain=True)) + "\n")
+    (log.parent / "agent-a2.jsonl").write_text('{"type": "summary"}\n')
+
+    hook.main(str(home), event("PreCompact", path))
+    assert work(home) == 1
+
+    assert "agent-a2.jsonl: unknown format" in capsys.readouterr().err
+    assert not failed(home)
+    assert "Fix the cart" in next(home.glob("summaries/*.md")).read_text()
+    with open_existing(home / "thalweg.db") as archive:
+        assert archive.threads("local") == [KEY.thread, f"{KEY.thread}.agent-a1"]
+
+
+@pytest.mark.usefixtures("_no_worker")
 def test_an_event_of_a_log_that_is_gone_is_reported_and_dropped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

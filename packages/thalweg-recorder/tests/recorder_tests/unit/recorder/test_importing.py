@@ -197,6 +197,24 @@ def test_secrets_do_not_reach_the_archive(tmp_path: Path) -> None:
     assert SECRET.encode() not in place.read_bytes()
 
 
+def test_no_beginning_of_a_secret_is_left_where_a_text_is_cut(
+    archive: Archive, tmp_path: Path
+) -> None:
+    """A title and the text about a result are the beginnings of others."""
+    words = "the service of our customers needs a key today, so use "
+    rows = [
+        user(1, f"{words}{SECRET}"),
+        model(2, "m1", call("c1", command=f"deploy {words}{SECRET}")),
+        result(3, "c1", "deployed"),
+    ]
+    import_one(archive, write(tmp_path, rows))
+    ((_, session),) = list_sessions(archive)
+    (about,) = filter(None, (hit.about for hit in archive.search(KEY, "deployed")))
+    assert session.title.startswith(f"{words}[redact")
+    assert about.startswith(f"Bash(deploy {words}[")
+    assert SECRET[:5] not in f"{session.title} {about}"
+
+
 def test_what_is_excluded_or_opted_out_is_not_imported(archive: Archive, tmp_path: Path) -> None:
     (tmp_path / ".thalweg-off").touch()
     path = write(tmp_path, [{**user(1, "hi"), "cwd": str(tmp_path / "deep" / "in")}])

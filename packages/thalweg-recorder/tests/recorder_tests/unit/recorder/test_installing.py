@@ -130,6 +130,25 @@ def test_what_its_owner_changed_since_stays(home: Path) -> None:
     assert toml.read_text() == '# mine\nmodel = "gpt-5"\n[tui]\n'
 
 
+def test_a_hook_that_its_owner_added_to_our_group_stays(home: Path) -> None:
+    """Claude Code adds a hook of its user to the group of an event that is there."""
+    _install(home)
+    place = home / ".claude" / "settings.json"
+    changed, own = json.loads(place.read_text()), {"type": "command", "command": "say done"}
+    changed["hooks"]["Stop"][-1]["hooks"].append(own)
+    place.write_text(json.dumps(changed))
+    _install(home)
+    assert json.loads(place.read_text())["hooks"]["Stop"][-2] == {"hooks": [own]}
+    _uninstall(home)
+
+    before = json.loads(BEFORE[".claude/settings.json"])
+    stop = [*before.get("hooks", {}).get("Stop", []), {"hooks": [own]}]
+    assert json.loads(place.read_text()) == {
+        **before,
+        "hooks": {**before.get("hooks", {}), "Stop": stop},
+    }
+
+
 @pytest.mark.parametrize("package", ["thalweg_recorder", "thalweg/recorder"])
 def test_a_hook_at_another_path_is_replaced_and_removed(home: Path, package: str) -> None:
     """In files that were changed since, by this installation or an older one."""
@@ -170,7 +189,16 @@ def test_a_link_stays_a_link_and_a_mode_a_mode(home: Path) -> None:
     assert real.stat().st_mode & 0o777 == 0o640
 
 
-@pytest.mark.parametrize("text", ["// comments\n{}", "[]", '{"hooks": 3}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// comments\n{}",
+        "[]",
+        '{"hooks": 3}',
+        '{"hooks": {"AfterAgent": null}}',
+        '{"mcpServers": null}',
+    ],
+)
 def test_what_is_no_configuration_is_refused(home: Path, text: str) -> None:
     (home / ".gemini" / "settings.json").write_text(text)
     with pytest.raises(ConfigError, match="gemini/settings"):

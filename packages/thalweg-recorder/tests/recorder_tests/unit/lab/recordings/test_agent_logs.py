@@ -170,7 +170,7 @@ def test_rows_of_a_subagent_are_a_thread_of_its_own(tmp_path: Path) -> None:
         (
             "gemini-cli",
             ".gemini/tmp/shop/chats/aaf69462/1b39c045.jsonl",
-            "gemini-cli:1b39c045-99c8-473d-b3da-6983ae8fc4c4",
+            "gemini-cli:aaf69462.1b39c045-99c8-473d-b3da-6983ae8fc4c4",
             6,
         ),
         (

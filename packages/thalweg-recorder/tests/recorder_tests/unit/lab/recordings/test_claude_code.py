@@ -259,7 +259,7 @@ def test_a_uuid_with_other_words_is_kept_and_noted(tmp_path: Path) -> None:
     assert codes(recording) == ["reused_uid"]
 
 
-def test_a_prompt_that_was_taken_back_is_kept_and_noted_as_a_branch(tmp_path: Path) -> None:
+def test_a_prompt_that_was_taken_back_is_kept(tmp_path: Path) -> None:
     recording = read_lines(
         tmp_path,
         [
@@ -270,7 +270,6 @@ def test_a_prompt_that_was_taken_back_is_kept_and_noted_as_a_branch(tmp_path: Pa
     )
 
     assert len(recording.messages) == 3
-    assert [(note.line, note.code) for note in recording.notes] == [(2, "branch")]
 
 
 def test_broken_and_glued_lines_lose_nothing(tmp_path: Path) -> None:
