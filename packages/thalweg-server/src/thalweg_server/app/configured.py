@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, assert_never
@@ -290,7 +291,7 @@ class TenantAssistants:
         if new.graph not in await self.graphs():
             raise NoSuchAssistantError(new.graph)
         new = replace(new, id=new.id or str(uuid4()))
-        return await self._put(new, [])
+        return await self._put(new, [new])
 
     async def update(self, id_: str, fields: Mapping[str, Any]) -> Assistant:
         """Store a new version of an assistant; `metadata` is merged."""
@@ -299,7 +300,7 @@ class TenantAssistants:
         versions = await self.versions(id_)
         version = max(one.version for one in versions) + 1
         new = replace(before, **{**fields, "metadata": metadata, "version": version})
-        return await self._put(new, versions)
+        return await self._put(new, [new, *versions])
 
     async def versions(self, id_: str) -> Sequence[Assistant]:
         """Return the versions of an assistant, the newest first."""
@@ -314,7 +315,7 @@ class TenantAssistants:
         await self._own(id_)
         for one in versions:
             if one.version == version:
-                return await self._put(one, versions, is_new=False)
+                return await self._put(one, versions)
         raise NoSuchAssistantError(id_)
 
     async def delete(self, id_: str) -> None:
@@ -328,15 +329,10 @@ class TenantAssistants:
             raise NoSuchAssistantError(id_)
         return _read_assistant(found)
 
-    async def _put(
-        self, new: Assistant, versions: Sequence[Assistant], *, is_new: bool = True
-    ) -> Assistant:
-        every = [new, *versions] if is_new else versions
-        body = {**_assistant_body(new), "versions": [_assistant_body(one) for one in every]}
-        put = self._documents.put
-        return _read_assistant(
-            await asyncio.to_thread(put, self._owner, _ASSISTANT, new.id, body, now_ms())
-        )
+    async def _put(self, new: Assistant, versions: Sequence[Assistant]) -> Assistant:
+        body = {**_assistant_body(new), "versions": [_assistant_body(one) for one in versions]}
+        put = partial(self._documents.put, self._owner, _ASSISTANT, new.id, body, now_ms())
+        return _read_assistant(await asyncio.to_thread(put))
 
 
 def graph_assistant(graph: str) -> str:

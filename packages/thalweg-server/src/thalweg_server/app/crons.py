@@ -22,7 +22,7 @@ from thalweg.errors import (
 )
 from thalweg_server.api.graph_runs import NewCron
 from thalweg_server.app.configured import TenantAssistants
-from thalweg_server.app.graph_threads import TenantGraphThreads, View
+from thalweg_server.app.graph_threads import TenantGraphThreads, View, webhook_host
 from thalweg_server.app.parts import AppParts, TenantPart
 from thalweg_server.app.registry import moment
 from thalweg_server.app.runs import TenantGraphRuns, graph_run
@@ -81,7 +81,7 @@ class TenantCrons(TenantPart):
         Raises:
             NoSuchAssistantError: There is no such assistant.
             NoSuchThreadError: There is no such thread.
-            ConfigError: The schedule or the time zone is invalid.
+            ConfigError: The schedule, the time zone or the webhook is invalid.
         """
         if thread is not None:
             await self._threads.get(thread)
@@ -90,14 +90,14 @@ class TenantCrons(TenantPart):
         new = new.model_copy(update=changes)
         now = now_ms()
         id_, due_ms = str(uuid4()), await asyncio.to_thread(first_due, new, now)
-        record = CronRecord(self._owner, id_, thread or "", due_ms, _body(new), now, now)
+        record = CronRecord(self._owner, id_, thread or "", due_ms, self._body(new), now, now)
         return Cron(record, new) if await self._journal.put_cron(record) else None
 
     async def update(self, id_: str, fields: Mapping[str, Any]) -> Cron | None:
         """Change fields of a cron; `metadata` is merged. Return `None` if there is none.
 
         Raises:
-            ConfigError: The schedule or the time zone is invalid.
+            ConfigError: The schedule, the time zone or the webhook is invalid.
         """
         while (old := await self.get(id_)) is not None:
             new = NewCron.model_validate({**old.new.model_dump(exclude_unset=True), **fields})
@@ -109,10 +109,20 @@ class TenantCrons(TenantPart):
             if _times(new) != _times(old.new):
                 due_ms = await asyncio.to_thread(first_due, new, now)
             updated_ms = max(now, old.record.updated_ms + 1)
-            record = replace(old.record, due_ms=due_ms, body=_body(new), updated_ms=updated_ms)
+            record = replace(old.record, due_ms=due_ms, body=self._body(new), updated_ms=updated_ms)
             if await self._journal.put_cron(record, old.record):
                 return Cron(record, new)
         return None
+
+    def _body(self, new: NewCron) -> str:
+        if new.webhook is not None:
+            webhook_host(new.webhook, self._parts.settings().gateway.webhook_hosts)
+        body = new.model_dump_json(exclude_unset=True)
+        if len(body.encode()) > _MOST_BYTES:
+            raise ConfigError(
+                "cron", f"it has more than {_MOST_BYTES:,} bytes", "shorten its input"
+            )
+        return body
 
     async def delete(self, id_: str) -> bool:
         """Delete a cron; return False if there is none."""
@@ -302,13 +312,6 @@ def _times(new: NewCron) -> tuple[object, ...]:
 def _completion(thread: str | None, new: NewCron) -> str | None:
     """Return what happens to the threads of runs; a thread that the user made is kept."""
     return None if thread else new.on_run_completed or "delete"
-
-
-def _body(new: NewCron) -> str:
-    body = new.model_dump_json(exclude_unset=True)
-    if len(body.encode()) > _MOST_BYTES:
-        raise ConfigError("cron", f"it has more than {_MOST_BYTES:,} bytes", "shorten its input")
-    return body
 
 
 def _read(record: CronRecord) -> Cron:

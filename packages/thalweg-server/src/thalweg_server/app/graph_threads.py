@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv6Network, ip_address
 from typing import TYPE_CHECKING, Any, Literal
@@ -445,6 +445,31 @@ def _urls(content: object) -> Iterator[str]:
     elif isinstance(content, list | tuple):
         for one in content:
             yield from _urls(one)
+
+
+def webhook_host(url: str, hosts: Collection[str]) -> str:
+    """Return the host of a webhook's address; nothing is resolved.
+
+    Args:
+        url: The address.
+        hosts: Hosts that may be on private networks.
+
+    Raises:
+        ConfigError: It is not an address of HTTP, or its host is on a private network by its name.
+    """
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+        host.encode("idna")
+    except ValueError as error:
+        problem = f"it is not an address: {error}"
+        raise ConfigError("webhook", problem, "send a whole URL") from None
+    if parts.scheme not in {"http", "https"} or not host or not url.isprintable():
+        raise ConfigError("webhook", "it is not an address of http or https", "send a whole URL")
+    if host not in hosts and is_private(host):
+        problem = f"{host} is on a private network"
+        raise ConfigError("webhook", problem, "add it to gateway.webhook_hosts")
+    return host
 
 
 def is_private(host: str) -> bool:

@@ -39,7 +39,13 @@ from thalweg_server.app.configured import (
 from thalweg_server.app.crons import TenantCrons
 from thalweg_server.app.deletion import FORGET, OwnerDeletion, Retention
 from thalweg_server.app.files import ThreadFiles
-from thalweg_server.app.graph_threads import TenantGraphThreads, is_private, run_view, snapshot_view
+from thalweg_server.app.graph_threads import (
+    TenantGraphThreads,
+    is_private,
+    run_view,
+    snapshot_view,
+    webhook_host,
+)
 from thalweg_server.app.memory import TenantMemory, learning
 from thalweg_server.app.metrics import Metrics
 from thalweg_server.app.page import TenantPage
@@ -90,7 +96,7 @@ async def send_webhook(url: str, body: Mapping[str, Any], hosts: Collection[str]
             if answer.is_success:
                 return True
             problem = f"it answered {answer.status_code}"
-        except (ConfigError, ValueError) as error:  # of urlsplit, of a label
+        except (ConfigError, ValueError) as error:  # of a state that is no JSON
             _webhook_log.warning("a webhook is not sent: %s", error)
             return False
         except (httpx2.HTTPError, OSError) as error:
@@ -110,10 +116,7 @@ async def checked_address(
         ConfigError: The address is not one of HTTP, or is on a private network.
         OSError: The name is not resolved.
     """
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if parts.scheme not in {"http", "https"} or not host:
-        raise ConfigError("webhook", "it is not an address of http or https", "send a whole URL")
+    host, parts = webhook_host(url, hosts), urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -17,13 +17,13 @@ from pydantic import TypeAdapter
 
 from thalweg.archive import ThreadKey, parse_thread_id
 from thalweg.archive.threads.finding import title_of
-from thalweg.errors import AnswerError, BusyError, NoSuchRunError, ThalwegError
+from thalweg.errors import BusyError, ConfigError, NoSuchRunError, ThalwegError
 from thalweg_server.api.events import EVENT, Numbered
 from thalweg_server.api.graph_runs import GraphRun, Mode, NewGraphRun, Strategy, as_graph_run
 from thalweg_server.api.problems import Problem
 from thalweg_server.api.runs import NewRun, Run, Runs
 from thalweg_server.app.configured import Assistant, named_model
-from thalweg_server.app.graph_threads import TenantGraphThreads, check_media_urls
+from thalweg_server.app.graph_threads import TenantGraphThreads, check_media_urls, webhook_host
 from thalweg_server.app.parts import AppParts, TenantPart
 from thalweg_server.app.registry import check_writable
 from thalweg_server.app.threads import TenantThreads
@@ -42,13 +42,16 @@ async def check_run(parts: AppParts, owner: str, thread: str, request: GraphRun)
         ThreadIdError: The thread's id is invalid.
         RecordedThreadError: The thread is an imported session.
         NoSuchModelError: The request names a model that there is not.
-        ConfigError: A message has an address that is not allowed.
+        ConfigError: A message or a webhook has an address that is not allowed.
     """
     parse_thread_id(thread)
+    gateway = parts.settings().gateway
+    if request.webhook is not None:
+        webhook_host(request.webhook, gateway.webhook_hosts)
     await asyncio.to_thread(check_writable, parts.archive, ThreadKey(owner, thread))
     if request.model_name is not None:
         named_model(parts.settings(), request.model_name, any_model=parts.any_model)
-    if not parts.settings().gateway.private_urls:
+    if not gateway.private_urls:
         command = request.command or {}
         check_media_urls([request.input, *map(command.get, ("update", "resume", "goto"))])
 
@@ -169,6 +172,7 @@ _READ_MS = 60_000
 """Milliseconds after its end in which the stream of a run on such a thread may be read."""
 _PAGE = 32
 """Checkpoints that are read at a time."""
+_REWIND = "rewind the thread: POST /api/threads/ID/rewind"
 
 
 class TenantGraphRuns(TenantPart):
@@ -334,17 +338,30 @@ class TenantGraphRuns(TenantPart):
         """End runs of a thread, and delete them and what they did to its state.
 
         Raises:
-            AnswerError: The state before them is no longer kept; the runs remain.
+            ConfigError: A later run continued from their state, or the state before them is no
+                longer kept; the runs remain.
             BusyError: Another run of the thread works or waits: it would continue from their state.
         """
-        for other in await self._parts.journal.unended(self._owner, thread, now_ms()):
-            if other.key.run not in runs:
-                raise BusyError(thread, other.key.run)
+        await self._check_last(thread, runs)
         for run in runs:
             await self._end(RunKey(self._owner, thread, run))
+        await self._check_last(thread, runs)  # another one may have come while they ended
         await self._restore_before(thread, runs)
         for run in runs:
             await self._parts.journal.delete(self._owner, thread, run)
+
+    async def _check_last(self, thread: str, runs: Collection[str]) -> None:
+        """Check that no other run of a thread continues, or continued, from the state of some."""
+        for other in await self._parts.journal.unended(self._owner, thread, now_ms()):
+            if other.key.run not in runs:
+                raise BusyError(thread, other.key.run)
+        listed = await self._parts.journal.list(self._owner, thread, limit=1_000)
+        performed = sorted((run.started, run.key.run) for run in listed if run.attempt)
+        while performed and performed[-1][1] in runs:
+            performed.pop()
+        if later := [run for _, run in performed if run in runs]:
+            problem = f"run {performed[-1][1]} continued from the state of run {later[-1]}"
+            raise ConfigError("rollback", problem, f"roll it back first, or {_REWIND}")
 
     async def _restore_before(self, thread: str, runs: Collection[str]) -> None:
         """Restore the state of a thread from before its newest runs."""
@@ -364,7 +381,7 @@ class TenantGraphRuns(TenantPart):
             before, parent = page[-1].config, page[-1].parent_config
         if parent is not None:
             problem = f"the state of thread {thread!r} before the run is no longer kept"
-            raise AnswerError(problem, "rewind it: POST /api/threads/ID/rewind")
+            raise ConfigError("rollback", problem, _REWIND)
         await saver.adelete_thread(thread)
 
     async def delete_thread(self, thread: str) -> None:

@@ -10,10 +10,14 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from copy import copy
+from dataclasses import dataclass
 from functools import partial
+from math import isfinite
 from typing import Any, TypeAlias
 
 import psycopg
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, AsyncCursor, Connection
@@ -21,6 +25,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
 from thalweg.database.postgres_server import as_storage_error, place_of
+from thalweg.engine.entries import stored_text
 from thalweg.errors import ConfigError
 from thalweg_server.checkpoints.batches import MOST_DELETED, BatchSaver, CheckpointWrite, Medium
 from thalweg_server.runs.base import POOLS
@@ -65,6 +70,20 @@ DELETE FROM checkpoint_blobs WHERE ctid = ANY (ARRAY (
 """  # noqa: S608 (ours)
 
 
+@dataclass(frozen=True, slots=True)
+class _Boxed:
+    """A value that LangGraph's saver stores as bytes, although its type is one of JSON."""
+
+    value: str | float
+
+
+def _is_json(value: object) -> bool:
+    """Return whether PostgreSQL's JSON can have a value, if its type is one of JSON."""
+    if isinstance(value, str):
+        return "\0" not in value and stored_text(value) == value
+    return not isinstance(value, float) or isfinite(value)
+
+
 class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
     """The checkpoints of one owner's threads, on connections that all owners share.
 
@@ -85,6 +104,25 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
         self._pool = pool
         self._prefix = f"{tag}:"
         self.open_cursor: AsyncCursor[DictRow] | None = None
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint, values that JSON lacks as bytes; see `BaseCheckpointSaver.aput`."""
+        values = checkpoint["channel_values"].items()
+        boxed = {name: one if _is_json(one) else _Boxed(one) for name, one in values}
+        checkpoint = {**checkpoint, "channel_values": boxed}
+        return await super().aput(config, checkpoint, metadata, new_versions)
+
+    def _dump_blobs(
+        self, thread_id: str, checkpoint_ns: str, values: dict[str, Any], versions: ChannelVersions
+    ) -> list[tuple[str, str, str, str, str, bytes | None]]:
+        opened = {n: one.value if isinstance(one, _Boxed) else one for n, one in values.items()}
+        return super()._dump_blobs(thread_id, checkpoint_ns, opened, versions)
 
     async def awrite(self, batch: Sequence[CheckpointWrite]) -> object:
         """Store all writes, in order, in one transaction, or none of them."""
@@ -138,6 +176,11 @@ async def open_server(url: str) -> AsyncIterator[Medium]:
             yield
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             raise as_storage_error(place, error) from error
+        except psycopg.DataError as error:
+            problem = (
+                f"PostgreSQL cannot store a name or an id: {error.diag.message_primary or error}"
+            )
+            raise ConfigError("checkpoint", problem, "remove its NUL characters") from None
 
     await asyncio.to_thread(_set_up, url, place)
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(

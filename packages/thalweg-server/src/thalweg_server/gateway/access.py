@@ -1,7 +1,7 @@
 """Parameters and responses shared by all routes: owner, thread, number of items, errors."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -51,7 +51,8 @@ class GatewayCaller:
         streams: Its streams.
     """
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, answered: ExitStack) -> None:
+        self._answered = answered
         self.gateway: Gateway = request.app.state.gateway
         self.tenant: Tenant = self.gateway.app.tenant(request.scope[OWNER])
         self.streams = self.gateway.streams
@@ -61,9 +62,9 @@ class GatewayCaller:
         """Return the value of a `Location` header: a path with quoted names, at the root."""
         return f"{self._root}{path_of(template, *names)}"
 
-    def check_stream(self) -> None:
-        """Refuse a stream if the owner has too many; see `Streams.check`."""
-        self.streams.check(self.tenant.owner)
+    def open_stream(self) -> None:
+        """Count a stream until the request is answered; see `Streams.one`."""
+        self._answered.enter_context(self.streams.one(self.tenant.owner))
 
     def starting(self) -> AbstractAsyncContextManager[None]:
         """Let a run be started inside; see `Budgets.starting`."""
@@ -77,11 +78,12 @@ class GatewayCaller:
         on_disconnect: Callable[[], Awaitable[object]] | None = None,
     ) -> EventStream:
         """Return the answer that sends frames; see `EventStream`."""
-        return EventStream(frames, self.streams, self.tenant.owner, headers, on_disconnect)
+        return EventStream(frames, self.streams, headers, on_disconnect)
 
 
-async def _caller(request: Request) -> GatewayCaller:
-    return GatewayCaller(request)
+async def _caller(request: Request) -> AsyncIterator[GatewayCaller]:
+    with ExitStack() as answered:
+        yield GatewayCaller(request, answered)
 
 
 async def _known(

@@ -83,7 +83,7 @@ async def openai_chat_completion(
     tenant = caller.tenant
     thread = x_thread_id or (chat.metadata or {}).get("thread_id")
     if chat.stream:
-        caller.check_stream()
+        caller.open_stream()
     assistant, model = await _assistant(tenant, chat.model)
     await tenant.graph_runs.delete_temporary()
     new = _graph_run(assistant, model, chat, has_thread=thread is not None)

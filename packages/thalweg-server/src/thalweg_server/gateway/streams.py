@@ -54,11 +54,12 @@ class Streams:
         """How many are open."""
         return self._open.total()
 
-    def check(self, owner: str) -> None:
-        """Refuse a stream before any work for it has begun.
+    @contextmanager
+    def one(self, owner: str) -> Iterator[None]:
+        """Count a stream from before any work for it begins until its end.
 
-        Raises:
-            Refusal: The owner has the maximum of open streams, or the gateway shuts down.
+        Raises (when entered):
+            GatewayRefusal: The owner has the maximum of open streams, or the gateway shuts down.
         """
         if self.closing.is_set():
             detail = "this gateway is closing; connect again"
@@ -68,10 +69,6 @@ class Streams:
             self.metrics.limits_met.labels("streams").inc()
             detail = f"the limit of {most} open streams is reached; close one, or try again"
             raise GatewayRefusal(429, "stream.too_many", detail, {"Retry-After": "5"})
-
-    @contextmanager
-    def one(self, owner: str) -> Iterator[None]:
-        """Count a stream while it is open."""
         self._open[owner] += 1
         try:
             yield
@@ -172,7 +169,6 @@ class EventStream(_LongAnswer):
         self,
         frames: AsyncIterator[Frame],
         streams: Streams,
-        owner: str,
         headers: Mapping[str, str] | None = None,
         on_disconnect: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
@@ -181,18 +177,11 @@ class EventStream(_LongAnswer):
         Args:
             frames: Closed when the client disconnects.
             streams: The gateway's streams.
-            owner: The owner of the stream.
             headers: More headers.
             on_disconnect: Called if the client disconnects before the end.
         """
         parts = _encoded(frames, streams)
         super().__init__(parts, streams, {**_HEADERS, **(headers or {})}, on_disconnect)
-        self._owner = owner
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send until the run ends, the client disconnects, or the gateway shuts down."""
-        with self._streams.one(self._owner):
-            await super().__call__(scope, receive, send)
 
 
 async def _encoded(frames: AsyncIterator[Frame], streams: Streams) -> AsyncIterator[bytes]:

@@ -80,6 +80,10 @@ class RunOutcome:
         return cls("failed", data, problem.model_dump_json())
 
 
+_POISON = (
+    "{} attempts at this run failed, because a process crashed or a database failed; "
+    "it is not retried. Check the logs, or send another message"
+)
 _CANCELLED = RunOutcome("cancelled", RunCancelled().model_dump_json())
 IfBusy = Literal["enqueue", "reject", "cancel"]
 Perform = Callable[[RunRecord, Emit], Coroutine[Any, Any, RunOutcome]]
@@ -338,7 +342,7 @@ class ProcessRuns:
         try:
             attempts = claim.attempt - claim.run.releases
             if attempts > self._most_attempts:
-                await self._end(claim, _poison(attempts - 1))
+                await self._end(claim, _failed("run.poison", _POISON.format(attempts - 1)))
             else:
                 await self._go_on(claim, job)
         except ClaimLostError:
@@ -440,14 +444,6 @@ def _outcome_of(run: RunRecord, performing: "asyncio.Task[RunOutcome]") -> RunOu
     if isinstance(error, ThalwegError):
         return _failed(error.code, str(error))
     return _failed("run.failed", f"{type(error).__name__}: {error}")
-
-
-def _poison(died: int) -> RunOutcome:
-    return _failed(
-        "run.poison",
-        f"{died} attempts at this run failed, because a process crashed or a database failed; "
-        "it is not retried. Check the logs, or send another message",
-    )
 
 
 def _failed(code: str, detail: str) -> RunOutcome:

@@ -196,7 +196,7 @@ class Tables(ABC):
         return [_run(row) for row in await self._read(owner, statement, [*values, limit])]
 
     async def newest(self, owner: str) -> Mapping[str, RunRecord]:
-        """Return the newest run of each thread of an owner, by thread."""
+        """Return a run of each thread of an owner: one that has not ended, else the newest."""
         rows = await self._read(owner, _NEWEST, (owner, owner))
         return {run.key.thread: run for run in map(_run, rows)}
 
@@ -391,8 +391,8 @@ COUNT_ACTIVE = f"SELECT count(*) FROM runs WHERE owner = ? AND {_IS_UNENDED} AND
 CREATED_AT = "SELECT created FROM runs WHERE owner = ? ORDER BY number DESC LIMIT 1 OFFSET ?"
 """See `Tables.created_at`."""
 _NEWEST = (
-    f"SELECT {_COLUMNS} FROM runs WHERE owner = ? AND number IN"  # noqa: S608
-    " (SELECT max(number) FROM runs WHERE owner = ? GROUP BY thread)"
+    f"SELECT {_COLUMNS} FROM runs WHERE owner = ? AND ({_IS_UNENDED} OR number IN"  # noqa: S608
+    f" (SELECT max(number) FROM runs WHERE owner = ? GROUP BY thread)) ORDER BY {_IS_UNENDED}"
 )
 _UNENDED = (
     f"SELECT {_COLUMNS} FROM runs WHERE owner = ? AND thread = ? AND {_IS_UNENDED}"  # noqa: S608

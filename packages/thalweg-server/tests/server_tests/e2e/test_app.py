@@ -199,7 +199,7 @@ async def test_a_completed_run_leaves_one_checkpoint(tmp_path: Path) -> None:
             check_laws(await say(ada, "t1", "write it down"))
             assert stored("t1") == [1, 0]
         run = (await ada.runs.list("t1")).items[0].id
-        with pytest.raises(AnswerError, match=r"no longer kept.*rewind"):
+        with pytest.raises(ConfigError, match=r"no longer kept.*rewind"):
             await ada.graph_runs.roll_back("t1", {run})
         assert (await ada.runs.list("t1")).items[0].id == run
         assert stored("t1") == [1, 0]

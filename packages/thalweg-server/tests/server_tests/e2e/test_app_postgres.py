@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from math import inf
 from pathlib import Path
 
 import psycopg
@@ -12,7 +13,7 @@ from psycopg_pool import AsyncConnectionPool
 from core_tests.postgres import Server
 from server_tests.e2e.talkers import settings
 from server_tests.e2e.test_app import answer, check_laws, say
-from thalweg.errors import ThreadExistsError
+from thalweg.errors import ConfigError, ThreadExistsError
 from thalweg_memory import Memory
 from thalweg_server.api.graph_runs import GraphRun
 from thalweg_server.api.threads import NewThread, Rewind
@@ -123,6 +124,49 @@ async def test_a_run_is_rolled_back_over_one_connection(
         values = (await ada.graph_threads.snapshot("t1")).values
         texts = [one.text for one in values["messages"] if one.type == "human"]
         assert texts == ["one"]
+
+
+async def test_a_state_may_hold_what_json_lacks(tmp_path: Path, postgres_url: str) -> None:
+    """A text with NUL or half a character, an infinite number: as with SQLite."""
+    agents = [{"name": "odd", "graph": "server_tests.gateway.own_graphs:odd"}]
+    text = "a\0b\0 caf?"
+    for storage in ({}, {"url": postgres_url}):
+        async with open_app(settings(storage=storage, agents=agents), home=tmp_path) as app:
+            graph_runs, threads = app.tenant("ada").graph_runs, app.tenant("ada").graph_threads
+            for _ in range(2):
+                run = await graph_runs.start("t1", GraphRun(graph="odd", input={"text": "a\0b"}))
+                assert (await graph_runs.wait(run)).status == "completed"
+            newest, *earlier = await threads.history("t1", limit=10)
+            assert newest.values == {"text": text, "score": -inf, "steps": 2 * len(text)}
+            assert [one.values.get("text") for one in earlier if "steps" in one.values][-1] == text
+            await threads.update("t1", {"text": "\0"}, node="_count")
+            assert (await threads.snapshot("t1")).values == {**newest.values, "text": "\0"}
+
+
+async def test_an_id_with_nul_is_refused_or_finds_nothing(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    """A run with one fails, and is not retried."""
+    given = settings(storage={"url": postgres_url})
+    async with open_app(given, home=tmp_path) as app:
+        ada = app.tenant("ada")
+        await ada.graph_threads.create("t1", {})
+        reads = (
+            ada.graph_threads.snapshot("t1", "a\0"),
+            ada.graph_threads.history("t1", limit=1, before="a\0"),
+            ada.graph_threads.history("t1", limit=1, metadata={"a": "\0"}),
+            ada.graph_threads.update("t1", None, checkpoint="a\0"),
+        )
+        for read in reads:
+            with pytest.raises(ConfigError, match=r"PostgreSQL cannot store.*NUL characters"):
+                await read
+        for new in (
+            GraphRun(graph="agent", input={"messages": "hi"}, checkpoint="a\0"),
+            GraphRun(graph="agent", command={"goto": "a\0"}),
+        ):
+            run = await ada.graph_runs.wait(await ada.graph_runs.start("t1", new))
+            assert (run.status, run.attempt) == ("failed", 1)
+            assert "NUL characters" in (run.error or "")
 
 
 async def test_a_pool_that_the_server_refuses_reports_the_reason(postgres_url: str) -> None:

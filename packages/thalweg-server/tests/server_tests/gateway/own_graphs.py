@@ -40,6 +40,22 @@ def _half(state: MessagesState, writer: StreamWriter) -> dict[str, Any]:
     return {"messages": [AIMessage("caf\udce9")]}
 
 
+class Odd(TypedDict, total=False):
+    """Values of types that JSON has, and values that it lacks."""
+
+    text: str
+    score: float
+    steps: int
+
+
+def _odd(state: Odd) -> Odd:
+    return {"text": f"{state['text']}\0 caf\udce9", "score": float("-inf")}
+
+
+def _count(state: Odd) -> Odd:
+    return {"steps": state.get("steps", 0) + len(state["text"])}
+
+
 def _graph(node: Any) -> StateGraph[Any, Any, Any, Any]:  # noqa: ANN401 (any function)
     graph = StateGraph(Counting)
     graph.add_node("step", node)
@@ -58,6 +74,9 @@ halves = (
 counting = _graph(_add).compile()
 broken = _graph(_fail).compile()
 asking = _graph(_ask)
+
+
+odd = StateGraph(Odd).add_sequence([_odd, _count]).add_edge(START, "_odd").compile()
 
 
 async def lazy(config: RunnableConfig) -> Any:  # noqa: ANN401 (a graph)

@@ -10,7 +10,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 from langgraph_sdk import get_client
-from langgraph_sdk.errors import NotFoundError
+from langgraph_sdk.errors import NotFoundError, UnprocessableEntityError
 
 from server_tests.gateway.worlds import KEYS, settings
 from server_tests.serving import Served, gateway
@@ -228,6 +228,8 @@ async def test_what_a_cron_names_has_to_exist(ada: Client) -> None:
     await ada.threads.delete(thread)
     with pytest.raises(NotFoundError):
         await ada.crons.update(made["cron_id"], enabled=True)
+    with pytest.raises(UnprocessableEntityError, match="a character that is not allowed"):
+        await ada.crons.delete("a\0b")
 
 
 async def test_another_owner_cannot_reach_a_cron(ada: Client, bob: Client) -> None:

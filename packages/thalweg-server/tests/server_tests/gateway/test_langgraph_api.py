@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import socket
 import threading
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,11 @@ from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEnti
 
 from server_tests.gateway.worlds import KEYS, settings
 from server_tests.serving import Served, chat_input, gateway
-from thalweg.errors import StorageError
+from thalweg.errors import ConfigError, StorageError
+from thalweg_server.app.graph_threads import TenantGraphThreads
+from thalweg_server.app.opening import checked_address
+from thalweg_server.app.runs import TenantGraphRuns
+from thalweg_server.gateway.langgraph_api import threads as graph_threads
 from thalweg_server.settings import Settings
 from thalweg_server.uploads.disk import DiskFiles
 
@@ -63,7 +69,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             },
             {"name": "talker", "use": "server_tests.e2e.talkers:Talker", "window": 32_000},
         ],
-        "gateway": {"keys": KEYS, "webhook_hosts": ["127.0.0.1"]},
+        "gateway": {
+            "keys": [*KEYS, {"key": "cleo-s-key", "owner": "cleo"}],
+            "webhook_hosts": ["127.0.0.1"],
+        },
         "agents": own,
         "langgraph": str(home / "langgraph.json"),
     }
@@ -81,6 +90,12 @@ def ada(served: Served) -> Client:
 def bob(served: Served) -> Client:
     """Return a client with Bob's key."""
     return get_client(url=served.url, api_key="bob-s-key", timeout=60)
+
+
+@pytest.fixture
+def cleo(served: Served) -> Client:
+    """Return a client with Cleo's key, who has no threads before."""
+    return get_client(url=served.url, api_key="cleo-s-key", timeout=60)
 
 
 SLOW = {"configurable": {"model": "slow"}}
@@ -351,6 +366,39 @@ async def test_no_run_is_rolled_back_before_another_one_that_waits(ada: Client) 
     assert await ada.runs.list(id_) == []
 
 
+async def test_only_the_last_runs_of_a_thread_are_rolled_back(
+    ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later one continued from the state of an earlier one: nothing changes, whenever it came."""
+    id_ = (await ada.threads.create())["thread_id"]
+    runs = []
+    for text in ("one", "two", "three"):
+        runs.append((await ada.runs.create(id_, "agent", input=chat_input(text)))["run_id"])
+        await ada.runs.join(id_, runs[-1])
+
+    async def texts() -> list[str]:
+        messages = (await ada.threads.get_state(id_))["values"]["messages"]
+        return [one["content"] for one in messages if one["type"] == "human"]
+
+    for earlier in runs[:2]:
+        with pytest.raises(UnprocessableEntityError, match=f"run {runs[2]} continued.*{earlier}"):
+            await ada.runs.cancel(id_, earlier, action="rollback")
+    assert (len(await ada.runs.list(id_)), await texts()) == (3, ["one", "two", "three"])
+    await ada.runs.cancel(id_, runs[2], action="rollback")
+    assert await texts() == ["one", "two"]
+
+    end = TenantGraphRuns._end  # noqa: SLF001 (the moment between its checks)
+
+    async def ends_late(self: Any, key: Any) -> None:  # noqa: ANN401
+        await end(self, key)
+        await ada.runs.wait(id_, "agent", input=chat_input("four"))
+
+    monkeypatch.setattr(TenantGraphRuns, "_end", ends_late)
+    with pytest.raises(UnprocessableEntityError, match=f"continued.*{runs[1]}"):
+        await ada.runs.cancel(id_, runs[1], action="rollback")
+    assert await texts() == ["one", "two", "four"]
+
+
 async def test_a_client_that_leaves_may_end_its_run(ada: Client) -> None:
     """If the client requests it; by default the run continues."""
     for leave, statuses in (("cancel", {"interrupted"}), ("continue", {"running"})):
@@ -527,11 +575,110 @@ async def test_a_webhook_gets_the_run(ada: Client) -> None:
     with HTTPServer(("127.0.0.1", 0), Hook) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         port = server.server_address[1]
-        for host in ("localhost", "127.0.0.1"):  # the first one is not in the settings
-            url = f"http://{host}:{port}/done"
-            await ada.runs.wait(None, "counting", input={"count": 1}, webhook=url)
+        url = f"http://127.0.0.1:{port}/done"
+        await ada.runs.wait(None, "counting", input={"count": 1}, webhook=url)
         async with asyncio.timeout(20):
             while not got:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         server.shutdown()
     assert [(one["status"], one["values"]["count"]) for one in got] == [("success", 2)]
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("/done", "not an address of http or https"),
+        ("ftp://a.example/", "not an address of http or https"),
+        ("http://a.example/\x01", "not an address of http or https"),
+        ("http://a.example:99999/", "Port out of range"),
+        ("http://[::1/", "Invalid IPv6 URL"),
+        ("http://a..example/", "label"),
+        (f"http://{'a' * 70}.example/", "label"),
+        ("http://localhost/done", "on a private network; add it to gateway.webhook_hosts"),
+    ],
+)
+async def test_a_webhook_that_cannot_be_sent_is_refused(
+    ada: Client, url: str, problem: str
+) -> None:
+    """Before anything is started, by runs and by crons."""
+    id_ = (await ada.threads.create())["thread_id"]
+    for create in (partial(ada.runs.create, id_), partial(ada.crons.create, schedule="0 9 * * *")):
+        with pytest.raises(UnprocessableEntityError, match=f"webhook: .*{problem}"):
+            await create(assistant_id="counting", input={"count": 1}, webhook=url)
+    assert await ada.runs.list(id_) == []
+    assert await ada.crons.search() == []
+
+
+async def test_a_name_that_is_resolved_to_a_private_address_gets_no_webhook(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Unless the settings have it; the connection goes to the address that was resolved."""
+    place = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.7", 80))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [place])
+    with pytest.raises(ConfigError, match=r"hooks\.example is on a private network"):
+        await checked_address("http://hooks.example/done", ())
+    address, headers, _ = await checked_address("http://hooks.example/done", ["hooks.example"])
+    assert (address, headers) == ("http://10.0.0.7:80/done", {"Host": "hooks.example"})
+
+
+async def test_a_search_by_values_reads_no_more_states_than_it_needs(
+    cleo: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Up to its page, in its order; what has to read too many is refused."""
+    ids = [(await cleo.threads.create(graph_id="counting"))["thread_id"] for _ in range(6)]
+    for k, id_ in enumerate(ids):
+        await cleo.threads.update_state(id_, {"count": k % 2}, as_node="step")
+    read: list[str] = []
+    snapshot = TenantGraphThreads.snapshot
+
+    async def counted(self: Any, thread: str) -> Any:  # noqa: ANN401 (LangGraph's)
+        read.append(thread)
+        return await snapshot(self, thread)
+
+    monkeypatch.setattr(TenantGraphThreads, "snapshot", counted)
+    search = partial(
+        cleo.threads.search, values={"count": 1}, sort_by="created_at", sort_order="asc"
+    )
+    found = await search(limit=1, select=["thread_id"])
+    assert ([one["thread_id"] for one in found], read) == ([ids[1]], ids[:4])
+    found = await search(limit=2, offset=1, select=["thread_id"])
+    assert [one["thread_id"] for one in found] == [ids[3], ids[5]]
+    assert await cleo.threads.count(values={"count": 1}) == 3
+    monkeypatch.setattr(graph_threads, "MOST_STATES", 4)
+    assert len(await search(limit=1)) == 1
+    for refused in (search(limit=2), cleo.threads.count(values={"count": 1})):
+        with pytest.raises(UnprocessableEntityError, match="4 at most of 6; add ids, metadata"):
+            await refused
+    assert await cleo.threads.count(values={"count": 1}, metadata={"graph_id": "none"}) == 0
+
+
+async def test_a_thread_has_one_status_wherever_it_is_read(ada: Client) -> None:
+    """Busy while any of its runs works, also if the newest one has ended."""
+    id_ = (await ada.threads.create(metadata={"of": "status"}))["thread_id"]
+    first = await ada.runs.create(id_, "agent", input=chat_input(), config=SLOW)
+    waits = await ada.runs.create(id_, "agent", input=chat_input())
+    await ada.runs.cancel(id_, waits["run_id"], wait=True)
+    (found,) = await ada.threads.search(metadata={"of": "status"})
+    assert (found["status"], (await ada.threads.get(id_))["status"]) == ("busy", "busy")
+    await ada.runs.cancel(id_, first["run_id"], wait=True)
+    (found,) = await ada.threads.search(metadata={"of": "status"})
+    assert (found["status"], (await ada.threads.get(id_))["status"]) == ("idle", "idle")
+
+
+async def test_requests_at_once_keep_the_limit_of_streams(tmp_path: Path) -> None:
+    """A stream counts before its run starts; a request that is refused for another reason not."""
+    with gateway(settings(tmp_path, keys=KEYS, max_streams=1)) as served:
+        headers = {"Authorization": "Bearer ada-s-key"}
+        async with httpx2.AsyncClient(base_url=served.url, headers=headers, timeout=60) as http:
+            body = {"assistant_id": "agent", "input": chat_input(), "on_disconnect": "cancel"}
+            missing = {**body, "assistant_id": "none"}
+            assert (await http.post("/runs/stream", json=missing)).status_code == 404
+
+            async def status() -> int:
+                async with http.stream("POST", "/runs/stream", json=body | {"config": SLOW}) as one:
+                    if one.is_success:
+                        await asyncio.sleep(1)
+                    return one.status_code
+
+            statuses = await asyncio.gather(*(status() for _ in range(4)))
+    assert sorted(statuses) == [200, 429, 429, 429]

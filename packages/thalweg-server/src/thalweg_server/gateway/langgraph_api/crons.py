@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from thalweg_server.api.graph_runs import Fields, NewCron
 from thalweg_server.app.crons import cron_view
 from thalweg_server.app.graph_threads import View
-from thalweg_server.gateway.access import CurrentTenant
+from thalweg_server.gateway.access import CurrentTenant, Name
 from thalweg_server.gateway.bodies import GatewayRoute
 from thalweg_server.gateway.langgraph_api.runs import PathThread
 from thalweg_server.gateway.langgraph_api.shapes import CronCount, CronSearch, has_fields, selected
@@ -49,7 +49,7 @@ async def langgraph_count_crons(tenant: CurrentTenant, search: CronCount) -> int
 
 
 @crons.get(_ONE)
-async def langgraph_get_cron(tenant: CurrentTenant, cron: str) -> View:
+async def langgraph_get_cron(tenant: CurrentTenant, cron: Name) -> View:
     """Return a cron."""
     found = await tenant.crons.get(cron)
     if found is None:
@@ -59,7 +59,7 @@ async def langgraph_get_cron(tenant: CurrentTenant, cron: str) -> View:
 
 @crons.patch(_ONE)
 async def langgraph_update_cron(
-    tenant: CurrentTenant, cron: str, fields: Annotated[Fields, Body()]
+    tenant: CurrentTenant, cron: Name, fields: Annotated[Fields, Body()]
 ) -> View:
     """Change fields of a cron; its assistant and its thread remain."""
     fields.pop("assistant_id", None)
@@ -73,7 +73,7 @@ async def langgraph_update_cron(
 
 
 @crons.delete(_ONE)
-async def langgraph_delete_cron(tenant: CurrentTenant, cron: str) -> Response:
+async def langgraph_delete_cron(tenant: CurrentTenant, cron: Name) -> Response:
     """Delete a cron; its runs remain."""
     if not await tenant.crons.delete(cron):
         raise _missing(cron)
@@ -94,5 +94,5 @@ async def _found(tenant: CurrentTenant, search: CronCount) -> list[View]:
     ]
 
 
-def _missing(cron: str) -> GatewayRefusal:
+def _missing(cron: Name) -> GatewayRefusal:
     return GatewayRefusal(404, "cron.not_found", f"there is no cron {cron!r}")

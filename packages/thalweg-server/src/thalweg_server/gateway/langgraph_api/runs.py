@@ -77,7 +77,7 @@ async def langgraph_stream_run(
     caller: CurrentCaller, thread: PathThread, new: NewGraphRun
 ) -> EventStream:
     """Start a run and stream it."""
-    caller.check_stream()
+    caller.open_stream()
     run = await start_run(caller, thread, new)
     return _stream(caller, run, cancels=new.on_disconnect == "cancel")
 
@@ -137,7 +137,7 @@ async def langgraph_join_stream(
     last_event_id: LastEventId = None,
 ) -> EventStream:
     """Stream a run after an event, on any gateway; also one that has ended."""
-    caller.check_stream()
+    caller.open_stream()
     found = await caller.tenant.graph_runs.get(thread, run)
     modes = [mode for given in stream_mode or () for mode in given.split(",") if mode]
     return _stream(caller, found, modes, position_of(last_event_id), cancels=cancel_on_disconnect)
@@ -200,7 +200,7 @@ async def langgraph_delete_run(tenant: CurrentTenant, thread: ThreadId, run: Run
 @runs.get("/threads/{thread}/stream", response_class=EventStream)
 async def langgraph_join_thread(caller: CurrentCaller, thread: ThreadId) -> EventStream:
     """Stream the runs of a thread as they come, until the client goes away."""
-    caller.check_stream()
+    caller.open_stream()
     await caller.tenant.graph_threads.get(thread)
 
     async def frames() -> AsyncIterator[Frame]:

@@ -34,8 +34,9 @@ def selected(row: dict[str, Any], names: Collection[str] | None) -> dict[str, An
     return {name: one for name, one in row.items() if names is None or name in names}
 
 
-def has_fields(row: Mapping[str, Any], fields: Mapping[str, Any] | None) -> bool:
-    """Return whether a row has all of some fields."""
+def has_fields(row: Any, fields: Mapping[str, Any] | None) -> bool:  # noqa: ANN401 (any state)
+    """Return whether a row has all of some fields; the state of a graph may be no mapping."""
+    row = row if isinstance(row, Mapping) else {}
     return all(row.get(name) == value for name, value in (fields or {}).items())
 
 

@@ -45,7 +45,7 @@ async def langgraph_thread_events(
     last_event_id: LastEventId = None,
 ) -> EventStream:
     """Stream the events of a thread from its first run on, until the client goes away."""
-    caller.check_stream()
+    caller.open_stream()
     await caller.tenant.graph_threads.get(thread)
     if wanted.since is None and (last_event_id or "").isdecimal():
         with suppress(ValidationError):  # it is out of range

@@ -1,6 +1,6 @@
 """`/threads` of LangGraph's API: metadata, states, checkpoints."""
 
-import asyncio
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -32,6 +32,9 @@ threads = APIRouter(
     prefix="/threads", tags=["langgraph"], route_class=GatewayRoute, include_in_schema=False
 )
 
+MOST_STATES = 1_000
+"""States that a search by values reads."""
+
 
 @threads.post("")
 async def langgraph_create_thread(tenant: CurrentTenant, new: NewThread) -> View:
@@ -57,7 +60,7 @@ async def langgraph_search_threads(
     tenant: CurrentTenant, search: ThreadSearch, response: Response
 ) -> list[View]:
     """Return threads with all of some properties."""
-    found = await _found(tenant, search)
+    found = await _found(tenant, search, search.offset + search.limit + 1)
     wants_values = search.select is None or {"values", "interrupts"} & {*search.select}
     return [
         selected(
@@ -211,8 +214,10 @@ async def _snapshot(tenant: Tenant, thread: GraphThread) -> Any:  # noqa: ANN401
         return None
 
 
-async def _found(tenant: Tenant, search: ThreadSearch) -> list[GraphThread]:
-    """Return the threads that a search names, in its order."""
+async def _found(
+    tenant: Tenant, search: ThreadSearch, most: int | None = None
+) -> Sequence[GraphThread]:
+    """Return the threads that a search names, in its order; at least `most` if it has values."""
     found = [
         one
         for one in await tenant.graph_threads.list()
@@ -220,13 +225,6 @@ async def _found(tenant: Tenant, search: ThreadSearch) -> list[GraphThread]:
         and search.status in {None, one.status}
         and has_fields(one.metadata, search.metadata)
     ]
-    if search.values:
-        states = await asyncio.gather(*(_snapshot(tenant, one) for one in found))
-        found = [
-            one
-            for one, state in zip(found, states, strict=True)
-            if state is not None and has_fields(state.values, search.values)
-        ]
     if search.sort_by is not None:
         keys: dict[str, Any] = {
             "thread_id": lambda one: one.row.thread,
@@ -235,4 +233,25 @@ async def _found(tenant: Tenant, search: ThreadSearch) -> list[GraphThread]:
         }
         key = keys.get(search.sort_by, lambda one: one.row.updated)
         found.sort(key=key, reverse=search.sort_order == "desc")
-    return found
+    return await _with_values(tenant, found, search.values, most) if search.values else found
+
+
+async def _with_values(
+    tenant: Tenant, found: Sequence[GraphThread], values: Mapping[str, Any], most: int | None
+) -> Sequence[GraphThread]:
+    """Return the first threads whose newest states have some values; states are read in turn.
+
+    Raises:
+        ConfigError: After `MOST_STATES` states there may be more.
+    """
+    matching: list[GraphThread] = []
+    for one in found[:MOST_STATES]:
+        if len(matching) == most:
+            break
+        state = await _snapshot(tenant, one)
+        if state is not None and has_fields(state.values, values):
+            matching.append(one)
+    if len(matching) != most and len(found) > MOST_STATES:
+        problem = f"it reads a state for each thread, {MOST_STATES:,} at most of {len(found):,}"
+        raise ConfigError("values", problem, "add ids, metadata or status to the search")
+    return matching

@@ -66,7 +66,7 @@ async def stream(caller: CurrentCaller, thread: ThreadId, new: NewRunBody) -> Ev
 
     Going away does not end the run: follow it again with `join_run`, or end it with `cancel_run`.
     """
-    caller.check_stream()
+    caller.open_stream()
     run, place = await _start(caller, thread, new)
     return _stream(caller, run, 0, {"Location": place, "Content-Location": place})
 
@@ -88,7 +88,7 @@ async def join_run(
     ] = None,
 ) -> EventStream:
     """Stream a run from any event on, on any gateway; also one that has ended."""
-    caller.check_stream()
+    caller.open_stream()
     found = await caller.tenant.runs.get(thread, run)
     return _stream(caller, found, after if last_event_id is None else last_event_id)
 

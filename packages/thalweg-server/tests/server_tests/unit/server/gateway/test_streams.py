@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
 from server_tests.serving import Served, served
 from thalweg_server.api.events import EVENT, MessageDelta, RunCancelled
@@ -62,10 +62,13 @@ def application(sources: dict[str, Source], streams: Streams) -> FastAPI:
     )
     answers_problems(made)
 
-    @made.get("/{name}")
+    async def counted() -> AsyncIterator[None]:
+        with streams.one("ada"):
+            yield
+
+    @made.get("/{name}", dependencies=[Depends(counted)])
     async def follow(name: str, after: int = 0) -> EventStream:
-        streams.check("ada")
-        return EventStream(event_frames(sources[name].events(after)), streams, "ada")
+        return EventStream(event_frames(sources[name].events(after)), streams)
 
     return made
 
