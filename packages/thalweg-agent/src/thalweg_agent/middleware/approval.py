@@ -12,7 +12,7 @@ it is executed.
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import lru_cache
-from typing import Annotated, Any, NotRequired, get_args
+from typing import Annotated, Any, NotRequired, cast, get_args
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware, InterruptOnConfig
 from langchain.agents.middleware.human_in_the_loop import DecisionType
@@ -91,8 +91,7 @@ class CheckedApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
             return refused
         inner = super().wrap_tool_call
         if inner.__func__ is AgentMiddleware.wrap_tool_call:  # type: ignore[attr-defined]  # before LangChain 1.5
-            result: ToolResult = handler(request)
-            return result
+            return cast("ToolResult", handler(request))
         return inner(request, handler)
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: AsyncHandler) -> ToolResult:
@@ -101,8 +100,7 @@ class CheckedApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
             return refused
         inner = super().awrap_tool_call
         if inner.__func__ is AgentMiddleware.awrap_tool_call:  # type: ignore[attr-defined]  # before LangChain 1.5
-            result: ToolResult = await handler(request)
-            return result
+            return cast("ToolResult", await handler(request))
         return await inner(request, handler)
 
     def _recorded(

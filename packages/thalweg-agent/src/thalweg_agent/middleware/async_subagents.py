@@ -26,7 +26,7 @@ from pydantic import BaseModel, Field
 from thalweg.context.notes import is_note, note
 from thalweg.context.ready_tools import ReadyTool
 from thalweg.context.turn.additions import with_text
-from thalweg.context.turn.effects import RequestChange
+from thalweg.context.turn.effects import Flow, RequestChange, blocking_effect, sync_and_async
 from thalweg.errors import ConfigError
 from thalweg_agent.prompts import prompt
 from thalweg_agent.subagents.background import (
@@ -307,29 +307,24 @@ class AsyncSubAgentMiddleware(RequestChange, AgentMiddleware[AsyncSubAgentState,
             changed.append(RemoveMessage(id=str(plan.repeated.id)))
         return {"messages": changed, **({"jump_to": "end"} if plan.is_answered else {})}
 
-    def before_model(
+    def _poll(
         self, state: AsyncSubAgentState, runtime: Runtime[Any]
-    ) -> dict[str, Any] | None:
+    ) -> Flow[dict[str, Any] | None]:
         """Report the tasks that ended since the last look."""
         del runtime
-        polled = map(self._polled, _active(state).values())
+        if not (active := _active(state)):
+            return None
+        polled = yield blocking_effect(lambda: [*map(self._polled, active.values())])
         ended = [task for task in polled if task["status"] not in ACTIVE]
         if not ended:
             return None
-        known = state["messages"]
-        unknown = [task for task in ended if not notices_of(known, notice_key(task))]
+        unknown = [one for one in ended if not notices_of(state["messages"], notice_key(one))]
         return {
             "messages": [self._notice(task) for task in unknown],
             "async_tasks": {task["task_id"]: task for task in ended},
         }
 
-    async def abefore_model(
-        self, state: AsyncSubAgentState, runtime: Runtime[Any]
-    ) -> dict[str, Any] | None:
-        """Report the tasks that ended since the last look; see `before_model`."""
-        if not _active(state):
-            return None
-        return await asyncio.to_thread(self.before_model, state, runtime)
+    before_model, abefore_model = sync_and_async(_poll)
 
     def after_agent(
         self,

@@ -82,13 +82,11 @@ class LoopMiddleware(ModelCallFlow, AgentMiddleware[LoopState, Any, Any]):
         """Check the calls of the last turn before the next."""
         known = cast("Trail", request.state.get("thalweg_trail") or [])
         turn = last_turn(request.state["messages"])
-        if turn is None:  # somebody spoke: a run begins
+        digests = turn.digests(self.exempt) if turn else []
+        if turn is None or not digests:
             response: ModelResponse[Any] = yield Send(request)
-            return _with_trail(response, []) if known else response
-        digests = turn.digests(self.exempt)
-        if not digests:
-            response = yield Send(request)
-            return response
+            # A run begins without a turn: somebody spoke.
+            return _with_trail(response, []) if turn is None and known else response
         trail = [*known, digests][-TURNS:]
         times = repeats(trail)
         if times[-1] >= self.stop_at:

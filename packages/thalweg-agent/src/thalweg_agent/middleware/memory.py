@@ -6,14 +6,13 @@ The model sees the files without their comments, and inside a fence.
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware.types import (
     AgentMiddleware,
     AgentState,
     ModelRequest,
-    ModelResponse,
     PrivateStateAttr,
     TracePolicy,
     omit_payload,
@@ -23,13 +22,15 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from thalweg.context.turn.additions import with_part
+from thalweg.context.turn.effects import Flow, RequestChange, sync_and_async
 from thalweg.engine.additions import Addition
 from thalweg.engine.tokens import Counter, exact_counter
 from thalweg.errors import ConfigError, MemoryFileError
 from thalweg_agent.backends.protocol import FILE_NOT_FOUND, BackendProtocol, FileDownloadResponse
+from thalweg_agent.middleware.backend_calls import of_backend
 from thalweg_agent.middleware.templates import check_template
 from thalweg_agent.prompts import prompt
-from thalweg_agent.tools.asking import BackendRequest, Steps, arun, run
+from thalweg_agent.tools.asking import BackendRequest, Steps
 
 LONGEST_TOKEN = 16
 """More characters than this per token are not expected of text: so much of it is looked at."""
@@ -180,7 +181,7 @@ class MemoryFilesState(AgentState[Any]):
     """Whether they were read here; other code may have set them."""
 
 
-class MemoryFilesMiddleware(AgentMiddleware[MemoryFilesState, Any, Any]):
+class MemoryFilesMiddleware(RequestChange, AgentMiddleware[MemoryFilesState, Any, Any]):
     """Show an agent its files of notes, as `MemoryMiddleware` of deepagents does.
 
     They are part of the system prompt, within a budget. They are checked when a run begins, never
@@ -225,52 +226,20 @@ class MemoryFilesMiddleware(AgentMiddleware[MemoryFilesState, Any, Any]):
         self._marks_cache = add_cache_control
         self._written: dict[tuple[tuple[str, str], ...], str] = {}
 
-    def before_agent(
-        self,
-        state: MemoryFilesState,
-        runtime: Runtime[Any],
-        config: RunnableConfig | None = None,
-    ) -> dict[str, Any] | None:
+    def _load(
+        self, state: MemoryFilesState, runtime: Runtime[Any], config: RunnableConfig | None = None
+    ) -> Flow[dict[str, Any] | None]:
         """Read the files when a thread begins, and check for changes when a run does.
-
-        Returns:
-            The changes of the state.
 
         Raises:
             MemoryFileError: An existing file cannot be read when a thread begins. Later, its last
                 text is used.
         """
         del runtime, config
-        return run(self._read(state), self.backend)
+        update: dict[str, Any] | None = yield of_backend(self._read(state), self.backend)
+        return update
 
-    async def abefore_agent(
-        self,
-        state: MemoryFilesState,
-        runtime: Runtime[Any],
-        config: RunnableConfig | None = None,
-    ) -> dict[str, Any] | None:
-        """Read the files when a thread begins, and check for changes when a run does.
-
-        See `before_agent`.
-        """
-        del runtime, config
-        return await arun(self._read(state), self.backend)
-
-    def wrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
-    ) -> ModelResponse[Any]:
-        """Send the request with the files in its system prompt."""
-        return handler(self.modify_request(request))
-
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any]:
-        """Send the request with the files in its system prompt."""
-        return await handler(self.modify_request(request))
+    before_agent, abefore_agent = sync_and_async(_load)
 
     def _read(self, state: Mapping[str, Any]) -> Steps[dict[str, Any] | None]:
         shown = state.get("memory_contents")
@@ -298,7 +267,7 @@ class MemoryFilesMiddleware(AgentMiddleware[MemoryFilesState, Any, Any]):
             self._written[key] = text
         return template.format(agent_memory=text or prompt("memory_none").render())
 
-    def modify_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+    def change_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Add the files to the system prompt, and the mark for the cache if it is wanted."""
         state: Mapping[str, Any] = request.state
         if self.system_prompt is not None:
@@ -306,6 +275,8 @@ class MemoryFilesMiddleware(AgentMiddleware[MemoryFilesState, Any, Any]):
             text = self.write(contents, self.system_prompt)
             request = with_part(request, Addition("memory files", text, ", ".join(contents)))
         return _marked(request) if self._marks_cache else request
+
+    modify_request = change_request
 
 
 MemoryMiddleware = MemoryFilesMiddleware

@@ -56,12 +56,9 @@ class ToolProfileMiddleware(
 
     def tool_call(self, request: ToolCallRequest) -> Flow[ToolResult]:
         """Refuse a call of a tool that the model does not see."""
-        return self._refusal(request) or (yield Send(request))
-
-    def _refusal(self, request: ToolCallRequest) -> ToolMessage | None:
-        name = request.tool_call["name"]
+        name, call_id = request.tool_call["name"], request.tool_call["id"]
         if name not in self._excluded:
-            return None
+            result: ToolResult = yield Send(request)
+            return result
         text = prompt("tool_excluded").render(name=name)
-        call_id = request.tool_call["id"]
         return ToolMessage(text, name=name, tool_call_id=call_id, status="error")

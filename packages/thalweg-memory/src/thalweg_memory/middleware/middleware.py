@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from os import PathLike
@@ -29,7 +29,14 @@ from thalweg.context.arguments import AgentName, Owner, only_model, short_value
 from thalweg.context.request.messages import read_state
 from thalweg.context.request.models import is_stand_in, model_name, provider_of
 from thalweg.context.turn.additions import Inserts, with_inserts, with_part
-from thalweg.context.turn.effects import run_in_worker
+from thalweg.context.turn.effects import (
+    Flow,
+    ModelCallFlow,
+    Response,
+    Send,
+    blocking_effect,
+    sync_and_async,
+)
 from thalweg.context.turn.events import CustomStream
 from thalweg.context.turn.threads import SessionPool
 from thalweg.engine.additions import MEMORY, Addition
@@ -279,7 +286,7 @@ class MemoryState(AgentState[Any]):
     """How far the thread was looked at; see `Kept`."""
 
 
-class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
+class MemoryMiddleware(ModelCallFlow, AgentMiddleware[MemoryState, Any, Any]):
     """Show an agent the memory of its user.
 
     It is searched once a run, with the newest turns. The results precede
@@ -346,54 +353,34 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def before_agent(
+    def _recall(
         self, state: MemoryState, runtime: Runtime[Any], config: RunnableConfig | None = None
-    ) -> dict[str, Any] | None:
+    ) -> Flow[dict[str, Any] | None]:
         """Recall memory for the user's message.
 
         Raises:
             ConfigError: The owner of the memory is unknown, or the run's memory mode is.
         """
         del config
-        return self._begin(state, runtime, get_config()) or None
+        update = yield blocking_effect(partial(self._begin, state, runtime, get_config()))
+        return update or None
 
-    async def abefore_agent(
-        self, state: MemoryState, runtime: Runtime[Any], config: RunnableConfig | None = None
-    ) -> dict[str, Any] | None:
-        """Recall memory for the user's message; see `before_agent`."""
-        del config
-        return await run_in_worker(self._begin, state, runtime, get_config()) or None
+    before_agent, abefore_agent = sync_and_async(_recall)
 
-    def wrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
-    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+    def call(self, request: ModelRequest[Any]) -> Flow[Response]:
         """Send the request with the recalled memory."""
-        rendered = self._write(request, get_config()) if shown_in(request) else {}
+        rendered: Mapping[str, str] | None = {}
+        if shown_in(request):
+            rendered = yield blocking_effect(partial(self._write, request, get_config()))
         composed = self._compose(request, rendered)
-        return self._settle(composed, handler(composed.request))
+        return self._settle(composed, (yield Send(composed.request)))
 
-    async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        """Send the request with the recalled memory; see `wrap_model_call`."""
-        config = get_config()
-        rendered = await run_in_worker(self._write, request, config) if shown_in(request) else {}
-        composed = self._compose(request, rendered)
-        return self._settle(composed, await handler(composed.request))
-
-    def after_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+    def _capture(self, state: MemoryState, runtime: Runtime[Any]) -> Flow[dict[str, Any] | None]:
         """Store the run's messages, to extract facts from them later."""
-        return self._end(state, runtime, get_config()) or None
+        update = yield blocking_effect(partial(self._end, state, runtime, get_config()))
+        return update or None
 
-    async def aafter_agent(
-        self, state: MemoryState, runtime: Runtime[Any]
-    ) -> dict[str, Any] | None:
-        """Store the run's messages, to extract facts from them later; see `after_agent`."""
-        return await run_in_worker(self._end, state, runtime, get_config()) or None
+    after_agent, aafter_agent = sync_and_async(_capture)
 
     def _unread(
         self, bound: BoundMemory, state: Mapping[str, Any], config: RunnableConfig

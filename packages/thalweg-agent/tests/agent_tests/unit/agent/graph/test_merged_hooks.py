@@ -1,15 +1,24 @@
 """Hooks of neighbours run in one step, and do what they do in steps of their own."""
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import anyio
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware.types import AgentMiddleware, hook_config
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    hook_config,
+)
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command
 
 from memory_tests.memories import memory_in_memory
 from thalweg.context.middleware import ContextMiddleware
@@ -144,3 +153,94 @@ def test_memory_and_the_context_engine_end_a_run_in_one_step() -> None:
         asked = {"messages": [HumanMessage(said, id=thread)]}
         agent.invoke(asked, {"configurable": {"thread_id": thread}})
     assert "drawer 7" in sent[-1]
+
+
+class SeenState(AgentState[Any]):
+    """Letters in the order in which wrappers returned them."""
+
+    seen: Annotated[list[str], operator.add]
+
+
+class Wraps(AgentMiddleware[Any, Any, Any]):
+    """Adds its letter to requests, retries once, and returns an update with its letter."""
+
+    __module__ = "thalweg.tests"
+    state_schema = SeenState
+
+    def __init__(self, letter: str) -> None:
+        super().__init__()
+        self.letter = letter
+        self.calls = 0
+
+    @property
+    def name(self) -> str:
+        """Be another middleware for each letter."""
+        return f"Wraps{self.letter}"
+
+    def _sent(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        self.calls += 1
+        return request.override(messages=[*request.messages, HumanMessage(self.letter)])
+
+    def _returned(self, response: ModelResponse[Any]) -> Any:  # noqa: ANN401 (either response)
+        if self.letter == "b":
+            return response
+        update = {"seen": [f"{self.letter}{self.calls}"]}
+        return ExtendedModelResponse(response, Command(update=update))
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]
+    ) -> Any:  # noqa: ANN401 (either response)
+        """Call twice; the first answer is dropped, with its updates."""
+        handler(self._sent(request))
+        return self._returned(handler(self._sent(request)))
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Any]]
+    ) -> Any:  # noqa: ANN401 (either response)
+        """See `wrap_model_call`."""
+        await handler(self._sent(request))
+        return self._returned(await handler(self._sent(request)))
+
+    def after_agent(self, state: Mapping[str, Any], runtime: object) -> Update:
+        """Return what the wrapper counted."""
+        assert runtime is not None
+        return {"seen": [f"end {self.letter}{self.calls}"]} if state["seen"] else None
+
+
+class TheirWraps(Wraps):
+    """Of a user: no module of the package."""
+
+    __module__ = "user"
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+@pytest.mark.parametrize("kinds", [(Wraps, Wraps, Wraps), (Wraps, Wraps, TheirWraps, Wraps)])
+def test_merged_wrappers_send_and_return_what_separate_ones_do(
+    kinds: Sequence[type[Wraps]], *, awaited: bool
+) -> None:
+    """In a chain with a user's, too; hooks of one middleware share its attributes."""
+    outcomes = []
+    for merge in (list, merge_hooks):
+        sent: list[str] = []
+        middleware = [kind(letter) for kind, letter in zip(kinds, "abcd", strict=False)]
+
+        def script(messages: Sequence[BaseMessage], sent: list[str] = sent) -> str:
+            sent.append("".join(message.text for message in messages))
+            return "Done."
+
+        agent: Any = create_agent(ScriptedModel(script=script), middleware=merge(middleware))
+        invoke = partial(anyio.run, agent.ainvoke) if awaited else agent.invoke
+        outcomes.append((sent, invoke({"messages": [("user", ">")]})["seen"]))
+    separate, merged = outcomes
+    assert separate[0] == merged[0]
+    in_model = [seen for seen in separate[1] if not seen.startswith("end")]
+    assert in_model == merged[1][: len(in_model)]
+    assert "end a2" in merged[1]
+
+
+def test_a_call_of_ours_is_one_trace() -> None:
+    """A user's wrapper has one of its own, and those on both sides of it."""
+    wraps = merge_hooks([Wraps("a"), Wraps("b"), TheirWraps("c"), Wraps("d"), Wraps("e")])
+    plain = AgentMiddleware.wrap_model_call
+    names = [one.name for one in wraps if type(one).wrap_model_call is not plain]
+    assert names == ["Wrapsa", "Wrapsc", "Wrapsd"]
