@@ -274,10 +274,12 @@ class App:
         )
 
     def _settings_check(self) -> Check:
-        problem = None if isinstance(self._source, Settings) else self._source.problem
-        if problem is None:
-            return Check(name="settings", status="ok")
-        return Check(name="settings", status="failed", detail=str(problem))
+        source = self._source
+        if isinstance(source, SettingsFile) and source.problem is not None:
+            return Check(name="settings", status="failed", detail=str(source.problem))
+        names = () if isinstance(source, Settings) else source.needs_restart
+        detail = f"a restart applies {', '.join(names)}" if names else ""
+        return Check(name="settings", status="ok", detail=detail)
 
     async def __aenter__(self) -> Self:
         try:

@@ -1,5 +1,6 @@
 """A file of settings that is read again when it changes."""
 
+import logging
 import os
 from collections.abc import Mapping
 from os import PathLike
@@ -9,6 +10,14 @@ from threading import Lock
 from thalweg.errors import SettingsError
 from thalweg_server.settings.loading import SettingsReport, examine, examine_text, find
 from thalweg_server.settings.sections import Settings, is_loopback
+
+_AT_START = {
+    "storage": ("url", "direct_url", "home", "files"),
+    "memory": ("storage", "storage_path"),
+    "gateway": ("host", "port", "root_path", "header_timeout_s", "max_runs", "run_time_limit_s"),
+}
+"""Settings that a process reads at its start alone, by their sections."""
+_log = logging.getLogger("thalweg.server.settings")
 
 
 class SettingsFile:
@@ -42,6 +51,8 @@ class SettingsFile:
         report = self._read_if_changed() or examine(path, environ=self._environ)
         self._current = report.unless_wrong()
         self._problem: SettingsError | None = None
+        self.needs_restart: tuple[str, ...] = ()
+        """The settings whose current values in the file have no effect until a restart."""
 
     @property
     def current(self) -> Settings:
@@ -64,11 +75,13 @@ class SettingsFile:
             if report is None:
                 return None
             try:
-                new = _keeping(self._current, report.unless_wrong(), self._file)
+                new, needs_restart = _keeping(self._current, report.unless_wrong(), self._file)
             except SettingsError as error:
                 self._problem = error
                 return None
-            self._problem = None
+            self._problem, self.needs_restart = None, needs_restart
+            if needs_restart:
+                _log.warning("%s: a restart applies %s", self._file, ", ".join(needs_restart))
             if new == self._current:
                 return None
             self._current = new
@@ -91,16 +104,21 @@ class SettingsFile:
         return examine_text(text, self._file, self._environ)
 
 
-def _keeping(old: Settings, new: Settings, file: str) -> Settings:
-    """Return new settings with the old ones that a running process cannot change.
+def _keeping(old: Settings, new: Settings, file: str) -> tuple[Settings, tuple[str, ...]]:
+    """Return new settings with the old ones that a running process cannot change, and their names.
 
     Raises:
         SettingsError: With the kept settings, the new ones would allow access without a key.
     """
-    host, port = old.gateway.host, old.gateway.port
-    kept = new.gateway.model_copy(update={"host": host, "port": port})
-    if kept.is_open and not is_loopback(host):
+    kept, names, host = {}, [], old.gateway.host
+    for section, fields in _AT_START.items():
+        before, after = getattr(old, section), getattr(new, section)
+        values = {one: getattr(before, one) for one in fields}
+        changed = {one: value for one, value in values.items() if value != getattr(after, one)}
+        kept[section] = after.model_copy(update=changed)
+        names += [f"{section}.{one}" for one in changed]
+    if kept["gateway"].is_open and not is_loopback(host):
         problem = f"this process listens on {host} until it ends; without a key or oidc everyone"
         fix = "add gateway.keys or gateway.oidc, or restart it"
         raise SettingsError(file, 0, 0, "gateway.host", f"{problem} would have access", fix)
-    return new.model_copy(update={"storage": old.storage, "gateway": kept})
+    return new.model_copy(update=kept), tuple(names)

@@ -187,6 +187,18 @@ async def test_a_file_that_changes_changes_the_next_run(tmp_path: Path) -> None:
         assert {one.name: one.status for one in health.checks}["settings"] == "failed"
 
 
+async def test_health_names_what_a_restart_applies(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("{}")
+    async with open_app(file, home=tmp_path / "home") as app:
+        file.write_text("gateway: {max_runs: 3, max_streams: 4}")
+        assert app.settings.gateway.max_streams == 4
+        checks = {one.name: one for one in (await app.health()).checks}
+    settings_check = checks["settings"]
+    expected = ("ok", "a restart applies gateway.max_runs")
+    assert (settings_check.status, settings_check.detail) == expected
+
+
 async def test_commands_run_where_the_files_of_the_thread_are(tmp_path: Path) -> None:
     models = [{"name": "m", "use": "server_tests.e2e.talkers:Lister", "window": 32_000}]
     given = settings(models=models, sandbox={"use": "host"})

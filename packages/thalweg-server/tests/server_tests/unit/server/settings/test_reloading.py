@@ -145,6 +145,37 @@ def test_what_only_a_restart_brings_is_kept(path: Path) -> None:
     assert new.gateway.max_streams == 3
 
 
+@pytest.mark.parametrize(
+    ("section", "field", "value"),
+    [
+        ("storage", "url", "postgresql://db/thalweg"),
+        ("storage", "direct_url", "postgresql://db/thalweg"),
+        ("storage", "files", "there"),
+        ("memory", "storage_path", "other.json"),
+        ("gateway", "host", "localhost"),
+        ("gateway", "root_path", "/agents"),
+        ("gateway", "header_timeout_s", "1"),
+        ("gateway", "max_runs", "1"),
+        ("gateway", "run_time_limit_s", "1"),
+    ],
+)
+def test_what_a_process_reads_at_its_start_is_named(
+    path: Path, caplog: pytest.LogCaptureFixture, section: str, field: str, value: str
+) -> None:
+    """In the log and to the operator, until the file has the old value again."""
+    file, text = SettingsFile(path, environ={}), path.read_text(encoding="utf-8")
+    before = file.current
+    path.write_text(f"{section}: {{{field}: {value}}}", encoding="utf-8")
+    file.reload_if_changed()
+    assert f"{section}.{field}" in file.needs_restart
+    assert f"{path}: a restart applies {', '.join(file.needs_restart)}" in caplog.text
+    new, old = getattr(file.current, section), getattr(before, section)
+    assert getattr(new, field) == getattr(old, field)
+    path.write_text(text, encoding="utf-8")
+    file.reload_if_changed()
+    assert (file.needs_restart, file.current) == ((), before)
+
+
 def test_the_last_key_of_a_gateway_that_strangers_reach_stays(path: Path) -> None:
     """A new file for another host cannot open a door that this process still has."""
     text = "gateway: {host: 0.0.0.0, keys: [{key: hush, owner: ada}]}"
