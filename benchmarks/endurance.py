@@ -60,7 +60,13 @@ SEARCHED = 5
 """All facts of the first task are searched after every so many tasks."""
 NAMES = (*SHOWN, "calls", "summaries", "tokens", "invalid", "over", "wrong", "peak", "rss_mb")
 WHOLE = {"invalid", "over", "wrong", "peak", "rss_mb", "search_ms"}
-_SUMMARY = "The tasks so far were performed as requested; their values were reported. " * 12
+_SUMMARY = """## Goal
+- The tasks are performed in the order in which they are asked for.
+## State of work
+- Task {task} began; the sources of the tasks before it were read, and all of their values reported.
+- The report of a task names the six values that it asks for, and its seal.
+## Next steps
+- Read what is left of the sources of task {task}, then report its values."""
 
 
 @dataclass(slots=True)
@@ -145,8 +151,9 @@ class CheckedModel(ChatAnthropic):
     _counter: Any = None
 
     def renew(self, task: Task) -> None:
-        """Begin a task; counts of texts are forgotten, the cache of the provider is not."""
+        """Begin a task; what is known of texts is forgotten, the cache of the provider is not."""
         self.task, self.counted, self._counter = task, Counter(), TokenCounter()
+        read_records.cache_clear()
         self._cache = self._cache or PromptCache()
 
     def _generate(
@@ -172,7 +179,9 @@ class CheckedModel(ChatAnthropic):
         is_next = isinstance(messages[-1], ToolMessage) or self.task.request in messages[-1].text
         counted["summaries"] += not is_next
         texts = [message.text for message in messages]
-        text, calls = self.task.move(texts) if is_next else (_SUMMARY, [])
+        text, calls = (
+            self.task.move(texts) if is_next else (_SUMMARY.format(task=self.task.number), [])
+        )
         wrote = self._counter.text(text + json.dumps(calls))
         now = time.time()
         spent = dialect.spend(self._cache, MODEL, measured, now)
@@ -254,9 +263,9 @@ def run(folder: Path, tokens: int, *, ends: bool) -> None:
             done = agent.invoke({"messages": [HumanMessage(task.request)]}, CONFIG)
             middleware.flush()
             row: dict[str, Any] = {"task": task.number, "is_last": is_last, **model.counted}
+            begun, before = time.thread_time(), bytes_written(OF_THREAD)
             if row["task"] % SEARCHED == 1:
                 row |= _search(archive, first) | {"rss_mb": resident_mb()}
-            begun, before = time.thread_time(), bytes_written(OF_THREAD)
             for table in ("checkpoints", "writes"):
                 newest = "(SELECT MAX(checkpoint_id) FROM checkpoints)"
                 connection.execute(f"DELETE FROM {table} WHERE checkpoint_id < {newest}")  # noqa: S608 (fixed)

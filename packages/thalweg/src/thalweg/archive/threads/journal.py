@@ -624,6 +624,10 @@ def _edits_between(
     return [edit for number in reversed(ancestors) for edit in pages[number].edits]
 
 
+MAX_ANSWERS = 10_000
+"""Answers that an open thread knows at once, the newest: those in any window are fewer."""
+
+
 @dataclass(slots=True)
 class AnswerLog:
     """The answers of one branch by their ids, newest first; read as far as needed."""
@@ -658,6 +662,8 @@ class AnswerLog:
         self.newest = answer
         if answer.uid:
             self.known[answer.uid] = answer
+        if len(self.known) > MAX_ANSWERS:
+            del self.known[next(iter(self.known))]
 
     def take(self) -> GivenAnswer | None:
         """Return the answer since the last turn record, and forget it."""

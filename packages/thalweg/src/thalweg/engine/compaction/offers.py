@@ -15,6 +15,7 @@ from thalweg.engine.compaction.plan import (
 )
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import drop_reasoning
+from thalweg.engine.compaction.summary_rendering import WIDEST_SHARE
 from thalweg.engine.edits import Edit, Evict, Fold, Reason
 from thalweg.engine.entries import Action
 from thalweg.engine.pricing.tariff import Tariff
@@ -176,11 +177,12 @@ def _record_tokens(
         max(old_tokens, MIN_RECORD_TOKENS)
         + max(0, dropped_tokens - old_tokens) // COMPRESSION_RATIO
     )
-    quoted_tokens = min(
-        budget.widest_record(context.fixed),
-        old_tokens - summary_tokens + window.quoted_tokens(cut),
-    )
-    return max(quoted_tokens, min(budget.record(context.fixed), grown_tokens))
+    record_tokens, widest_tokens = budget.record(context.fixed), budget.widest_record(context.fixed)
+    old_tokens -= summary_tokens
+    # of more requests than fit the oldest give way, unless they state constraints
+    kept_tokens = max(old_tokens, record_tokens + int(widest_tokens * WIDEST_SHARE))
+    quoted_tokens = min(old_tokens + window.quoted_tokens(cut), kept_tokens, widest_tokens)
+    return max(quoted_tokens, min(record_tokens, grown_tokens))
 
 
 def _fold_batches(

@@ -26,11 +26,7 @@ MAX_PARAGRAPH_CHARS = 20_000
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
 
 
-CACHED_TEXTS = 1_024
-"""Long requests whose lines are cached: every compaction reads them several times."""
-
-
-@lru_cache(CACHED_TEXTS)
+@lru_cache(1_024)  # every compaction reads them several times
 def constraint_lines(text: str) -> tuple[tuple[int, int], ...]:
     r"""Return the lines of a request that set a constraint; of a long line, the sentences.
 

@@ -14,10 +14,10 @@ from operator import attrgetter
 from typing import TypeVar
 
 from thalweg.engine.compaction.call_status import aims, status
-from thalweg.engine.compaction.pins import strict_constraint_lines
+from thalweg.engine.compaction.pins import constraint_lines, strict_constraint_lines
 from thalweg.engine.compaction.preview import requested_lines
 from thalweg.engine.compaction.repeats import MAX_RESULTS, call_key, remember_result
-from thalweg.engine.compaction.skills import LoadedSkill, loaded_skill
+from thalweg.engine.compaction.skills import loaded_skill
 from thalweg.engine.data_files import read_table
 from thalweg.engine.entries import Entry, ToolUse, request_text
 from thalweg.engine.media.labels import media_line
@@ -39,6 +39,8 @@ _AMOUNT = re.compile(
 _AMOUNT_WEIGHT = 3
 MAX_REQUESTS, MAX_FILES, MAX_RUNS, MAX_NOTES, MAX_NAMES, MAX_MEDIA = 500, 400, 200, 200, 1_500, 100
 """Most items of each kind kept between compactions: the newest, and the goal."""
+MAX_PLAIN_REQUESTS = 200
+"""Most requests without a constraint among them: more are not shown."""
 MAX_PATH_CHARS = 300
 """A longer target of a change is no path."""
 MAX_SKILLS = 50
@@ -111,7 +113,9 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
             continue
         message_count += 1
         last = max(last, entry.position)
-        _absorb_skill(entry, skills)
+        if skill := loaded_skill(entry):
+            skills.pop(skill.path, None)
+            skills[skill.path] = skill
         if entry.media and not entry.is_fetched:
             media.append(Quote(entry.position, media_line(entry.message)))
         if entry.is_request:
@@ -151,25 +155,19 @@ def absorb(record: Record, entries: Iterable[Entry]) -> Record:
     )
 
 
-def _absorb_skill(entry: Entry, skills: dict[str, LoadedSkill]) -> None:
-    if skill := loaded_skill(entry):
-        skills.pop(skill.path, None)
-        skills[skill.path] = skill
-
-
 def _newest_requests(requests: list[Quote]) -> tuple[list[Quote], int]:
     """Select the requests to keep: the goal, those with constraints, and the newest.
 
     Returns:
         The requests in order, and how many were dropped.
     """
-    excess_count = len(requests) - MAX_REQUESTS
-    if excess_count <= 0:
-        return requests, 0
-    is_strict = {
-        k: bool(strict_constraint_lines(quote.text)) for k, quote in enumerate(requests) if k
+    ranks = {
+        k: (bool(q.refused or constraint_lines(q.text)), bool(strict_constraint_lines(q.text)))
+        for k, q in enumerate(requests[1:], 1)
     }
-    dropped_indices = set(sorted(is_strict, key=lambda k: (is_strict[k], k))[:excess_count])
+    plain_count = sum(not any(rank) for rank in ranks.values())
+    excess_count = max(0, len(requests) - MAX_REQUESTS, plain_count - MAX_PLAIN_REQUESTS)
+    dropped_indices = set(sorted(ranks, key=lambda k: (ranks[k], k))[:excess_count])
     return [quote for k, quote in enumerate(requests) if k not in dropped_indices], excess_count
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 
 from thalweg.engine.compaction.call_status import aims
 from thalweg.engine.compaction.pins import constraint_lines, excerpt, strict_constraint_lines
@@ -45,18 +46,15 @@ def render(
     if not budget:
         notes = [f"#{note.position} {note.text}" for note in record.notes]
         room = BARE_RECORD_TOKENS - count(reading) - FRAME_TOKENS
-        newest = _newest_fitting(notes, room, count)
-        newest = newest or [_cut_line(note, room, count) for note in notes[-1:]]
+        newest = _newest_fitting(notes, room, count) or [
+            _cut_line(n, room, count) for n in notes[-1:]
+        ]
         quoted = [line for line, _ in _requests(record, handle, (0, widest_tokens), count, pins)]
         pinned = [
             f"#{pin.position} {pin.text}" for pin in pins if pin.text not in "\n".join(quoted)
         ]
-        parts = (
-            ("Requests", quoted),
-            ("Pinned", pinned),
-            (NOTES_TITLE, [line for line, _ in newest]),
-        )
-        return _framed(reading, [(title, lines) for title, lines in parts if lines])
+        notes = [line for line, _ in newest]
+        return _framed(reading, [("Requests", quoted), ("Pinned", pinned), (NOTES_TITLE, notes)])
     opening = prompt("record").render(last=record.last, reading=reading)
     frame_tokens = count(opening) + FRAME_TOKENS
     room = budget - frame_tokens
@@ -71,20 +69,18 @@ def render(
     reserved = sum(map(_sum_tokens, least_lines))
     other_tokens = max(reserved, int(room * (1 - REQUESTS_SHARE)))
     max_request_tokens = max(room, widest_tokens - frame_tokens - listed_tokens) - other_tokens
-    request_limits = (
-        min(max(int(room * REQUESTS_SHARE), REQUESTS_TOKENS), max_request_tokens),
-        max_request_tokens,
-    )
+    least_request_tokens = max(int(room * REQUESTS_SHARE), int(widest_tokens * WIDEST_SHARE))
+    request_limits = min(least_request_tokens, max_request_tokens), max_request_tokens
     request_lines = _requests(record, handle, request_limits, count, pins)
     requests = [line for line, _ in request_lines]
     request_text = "\n".join(requests)
     pinned = [f"#{pin.position} {pin.text}" for pin in pins if pin.text not in request_text]
-    skill_notes = [line for line, _ in skills]
-    leading_sections = (("Requests", requests), ("Pinned", pinned), ("Skills", skill_notes))
-    sections = [(title, lines) for title, lines in leading_sections if lines]
-    if summary_text := _summary_text(record, budget, count):
-        sections.append(("Summary", [summary_text]))
-    sections += open_sections
+    sections = [
+        ("Requests", requests),
+        ("Pinned", pinned),
+        ("Skills", [line for line, _ in skills]),
+    ]
+    sections += [("Summary", _summary_lines(record, budget, count)), *open_sections]
     room -= _sum_tokens(request_lines) + sum(count(line) + 1 for line in pinned)
     room = max(room, other_tokens)
     needed_tokens = _needed_after(planned_sections, room, count)
@@ -95,13 +91,12 @@ def render(
         share = max(int(room * section.share), room - later_tokens)
         fitting_lines = section.fitting(min(share, room - reserved), min_lines, count)
         room -= _sum_tokens(fitting_lines)
-        if fitting_lines:
-            sections.append((section.title, [line for line, _ in fitting_lines]))
+        sections.append((section.title, [line for line, _ in fitting_lines]))
     return _framed(opening, sections)
 
 
 def _framed(opening: str, sections: Iterable[tuple[str, Sequence[str]]]) -> str:
-    body = "\n\n".join(f"## {title}\n" + "\n".join(lines) for title, lines in sections)
+    body = "\n\n".join(f"## {title}\n" + "\n".join(lines) for title, lines in sections if lines)
     return f"<thread-record>\n{opening}\n\n{fenced(body)}\n</thread-record>"
 
 
@@ -110,10 +105,10 @@ def fenced(text: str) -> str:
     return re.sub(r"<(?=\s*/?\s*thread-record)", r"<\\", text, flags=re.IGNORECASE)
 
 
-def _summary_text(record: Record, budget: int, count: Counter) -> str:
+def _summary_lines(record: Record, budget: int, count: Counter) -> list[str]:
     least = min(LEAST_SUMMARY, budget // 2)
     room = min(SUMMARY_TOKENS, max(least, int(budget * SUMMARY_SHARE)))
-    return render_summaries(record.summaries, budget=room, count=count)
+    return [*filter(None, [render_summaries(record.summaries, budget=room, count=count)])]
 
 
 NOTES_TITLE = "Notes of the assistant"
@@ -126,8 +121,8 @@ FRAME_TOKENS = 24
 """Tokens of the fence and the headings."""
 REQUESTS_SHARE = 0.8
 """Share of the budget that the requests may fill, before the rest is considered."""
-REQUESTS_TOKENS = 6_400
-"""Tokens that the requests may fill in any budget, if its widest form permits."""
+WIDEST_SHARE = 0.15
+"""Share of the widest form that the requests may fill in any budget."""
 NAMED_CHARS = 80
 """Characters of an old request without constraints if not all fit: its position opens the rest."""
 SKILLS_SHARE = 0.2
@@ -193,7 +188,11 @@ def _requests(
     total = sum(line.tokens for line in lines)
     obliging = total - sum(line.tokens for line in plain)
     room = min(widest_tokens, max(room, min(total, room + obliging) if room else total))
-    _name_oldest(plain, total - room, count)
+    if total > room:
+        quotable = [*plain, *lines[1:][-1:]]
+        newest = _quote_newest(quotable, handle, (room - obliging) // 2, count)
+        total = sum(line.tokens for line in lines)
+        _name_oldest(plain[: len(quotable) - newest], total - room, count)
     rest_tokens = widest_tokens - sum(line.tokens for line in lines[:1])
     for max_chars in CONSTRAINT_CHARS[1:]:
         _shorten(lines[1:], handle, rest_tokens, count, max_chars)
@@ -213,9 +212,6 @@ def _quote_all(lines: Sequence[_QuotedRequest], handle: str, room: int, count: C
     """Quote every request at the most generous level at which all of them fit."""
     tokens_of: dict[str, int] = {}
     for level, ends in enumerate(QUOTE_LEVELS):
-        is_last = level == len(QUOTE_LEVELS) - 1
-        if not is_last and _least_tokens(lines, ends) > room:
-            continue
         room_left = room
         for k, line in enumerate(lines):
             line.ends = QUOTE_LEVELS[max(0, level - 2)] if k < OPENING_REQUESTS else ends
@@ -225,15 +221,21 @@ def _quote_all(lines: Sequence[_QuotedRequest], handle: str, room: int, count: C
             line.tokens = tokens_of[line.text]
             line.tried = line.ends, None
             room_left -= line.tokens
-            if room_left < 0 and not is_last:
+            if room_left < 0 and ends != QUOTE_LEVELS[-1]:
                 break
         if room_left >= 0:
             return
 
 
-def _least_tokens(lines: Sequence[_QuotedRequest], ends: tuple[int, int]) -> int:
-    """Return a lower bound, without counting, of the tokens of shortened requests."""
-    return sum(min(len(line.quote.text), sum(ends)) for line in lines) // CHARS_PER_TOKEN
+def _quote_newest(lines: Sequence[_QuotedRequest], handle: str, room: int, count: Counter) -> int:
+    """Quote the newest requests at the most generous level, as many as fit; return how many do."""
+    for number, line in enumerate(reversed(lines)):
+        text = _request_text(line.quote, handle, QUOTE_LEVELS[0], line.pinned)
+        room -= (tokens := count(text) + 1)
+        if room < 0:
+            return number
+        line.ends, line.text, line.tokens = QUOTE_LEVELS[0], text, tokens
+    return len(lines)
 
 
 def _name_oldest(lines: Sequence[_QuotedRequest], excess_tokens: int, count: Counter) -> None:
@@ -322,8 +324,7 @@ def _open_work(record: Record, room: int, count: Counter) -> list[tuple[str, lis
     tasks = _newest_fitting(
         [_outcome_line(task) for task in record.tasks if not task.text], room, count
     )
-    sections = (("Plan", [plan] if plan else []), ("Unanswered tasks", [t for t, _ in tasks]))
-    return [(title, lines) for title, lines in sections if lines]
+    return [("Plan", [plan] if plan else []), ("Unanswered tasks", [t for t, _ in tasks])]
 
 
 def _plan_text(todos: Quote, room: int, count: Counter) -> str:
@@ -406,10 +407,9 @@ LINE_TOKENS = 24
 def _sections(record: Record) -> list[_Section]:
     failing = _open_errors(record.runs)
     finished_tasks = [task for task in record.tasks if task.text]
-    files = [_file_line(path, state) for path, state in record.files.items()]
     return [
         _Section("Open errors", 0.25, [_outcome_line(run) for run in failing], 0.05),
-        _Section("Files", 0.3, files, 0.05),
+        _Section("Files", 0.3, [*starmap(_file_line, record.files.items())], 0.05),
         _Section("Media", 0.2, [f"#{quote.position} {quote.text}" for quote in record.media], 0.05),
         _Section(
             "Tasks",

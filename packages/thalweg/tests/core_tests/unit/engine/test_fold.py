@@ -9,12 +9,13 @@ import pytest
 from core_tests.property.driving import quick_count
 from core_tests.unit.engine.threads import call, entries, result, says, user
 from thalweg.engine.compaction.structured_summary import (
+    MAX_PLAIN_REQUESTS,
     NOTE_CHARS,
     absorb,
     identifiers,
     outcome,
 )
-from thalweg.engine.compaction.summary_rendering import REQUESTS_TOKENS, _Section, render
+from thalweg.engine.compaction.summary_rendering import WIDEST_SHARE, _Section, render
 from thalweg.engine.entries import Media, Message, Text, ToolCall
 from thalweg.engine.prompts import prompt
 from thalweg.engine.snapshot import Quote, Record
@@ -82,11 +83,11 @@ def test_requests_stay_verbatim_in_a_small_summary_that_may_widen() -> None:
         )
     ]
     record = absorb(Record(), entries(*talk))
-    text = render(record, handle=HANDLE, budget=1_500, count=quick_count, widest_tokens=9_000)
+    text = render(record, handle=HANDLE, budget=1_500, count=quick_count, widest_tokens=24_000)
 
     assert all(f"End of part {n}." in text for n in range(30))
     assert "make part29" in text
-    assert quick_count(text) <= 9_000
+    assert quick_count(text) <= 24_000
 
 
 def test_a_summary_widens_for_constraints_and_the_oldest_other_requests_are_named() -> None:
@@ -100,12 +101,34 @@ def test_a_summary_widens_for_constraints_and_the_oldest_other_requests_are_name
     record = absorb(Record(), entries(*talk))
     text = render(record, handle=HANDLE, budget=1_500, count=quick_count, widest_tokens=24_000)
 
-    assert quick_count(text) < REQUESTS_TOKENS + 800
+    assert quick_count(text) < 24_000 * WIDEST_SHARE + 800
     assert asked[0] in text
     assert rule in text
     assert "Part 199 ends." in text
     assert "Part 30 ends." not in text
     assert re.search(r"^#\d+ Paint part 120 in shade 120\. It is a dull.*…$", text, re.MULTILINE)
+
+
+def test_a_summary_of_tasks_without_end_stays_as_large_and_quotes_the_newest() -> None:
+    """What each task costs would otherwise grow with the thread; older requests are in the log."""
+    asked = [
+        user(f"Task {n}: read {' '.join(f'source-{n}-{k}' for k in range(40))}. Task {n} ends.")
+        for n in range(1_000)
+    ]
+    record, sizes, text = Record(), [], ""
+    read = entries(*asked)
+    for first in range(0, 1_000, 25):
+        record = absorb(record, read[first : first + 25])
+        text = render(record, handle=HANDLE, budget=4_000, count=quick_count, widest_tokens=24_000)
+        sizes.append(quick_count(text))
+
+    assert max(sizes[4:]) <= 4_000 + 24_000 * WIDEST_SHARE
+    assert max(sizes[4:]) < 1.05 * min(sizes[4:])
+    assert len(record.requests) == 1 + MAX_PLAIN_REQUESTS
+    assert "Task 0 ends." in text
+    assert all(f"Task {n} ends." in text for n in range(995, 1_000))
+    assert re.search(r"^#980 Task 980: read .*…$", text, re.MULTILINE)
+    assert re.search(r"^\(9\d\d older requests: recall\)$", text, re.MULTILINE)
 
 
 def short_requests(number: int) -> list[Message]:

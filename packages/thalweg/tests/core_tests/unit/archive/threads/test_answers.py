@@ -86,3 +86,14 @@ def test_records_are_read_as_far_back_as_needed(
     assert log.number == 15
     assert log.model(1, answer("u1")) == "openai:1"
     assert log.number is None
+
+
+def test_a_thread_without_end_knows_the_newest_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory of the process does not grow with the thread."""
+    monkeypatch.setattr(answers, "MAX_ANSWERS", 10)
+    log = AnswerLog()
+    for k in range(1_000):
+        log.came(GivenAnswer(f"u{k}", "openai:a"))
+
+    assert len(log.known) == 10
+    assert log.model(1_998, answer("u999")) == log.model(1_980, answer("u990")) == "openai:a"
