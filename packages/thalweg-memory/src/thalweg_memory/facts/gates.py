@@ -190,9 +190,10 @@ _ROLE = (
 _DELIMITER = re.compile(
     rf"</?\s*{_ROLE}(?:[\s_:-][^<>\n]{{0,80}})?>"
     r"|<\|[^|<>\n]{1,40}\|>|</?s>|<<\s*/?\s*SYS\s*>>|\[\s*/?\s*(?:INST|SYSTEM|SYS|USER|ASSISTANT)"
-    rf"[^\]\n]{{0,40}}\]|^[ \t]*#{{1,6}}[ \t]*{_ROLE}\b[^\n]*$"
-    r"|^[ \t]*[-=*_#~]{2,}[ \t]*(?:begin|end|start|stop|system|user|assistant|memory|new)\b[^\n]*$"
-    r"|^[ \t]*(?-i:(?:BEGIN|END|START|STOP|SYSTEM|MEMORY|NEW)[A-Z :_-]*)[-=*_#~]*[ \t]*$",
+    rf"[^\]\n]{{0,40}}\]|^[ \t]*#{{1,6}}[ \t]*{_ROLE}(?: {_ROLE})?[ \t]*(?:[:：][^\n]*)?$"
+    r"|^[ \t]*(?:[-=~]{2,}|[*_]{3,})[ \t]*"
+    r"(?:begin|end|start|stop|system|user|assistant|memory|new)\b[^\n]*$"
+    r"|^[ \t#]*(?-i:(?:BEGIN|END|START|STOP|SYSTEM|MEMORY|NEW)[A-Z :_-]*)[-=*_#~]*[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _ELEMENT = re.compile(r"<([A-Za-z][\w:-]*)(?:\s[^<>]*)?>")
@@ -254,10 +255,13 @@ _HEADER = re.compile(
     r"[ \t*]*(?:From|To|Cc|Bcc|Sent|Date|Subject|Reply-To)[ \t*]*[:：][ \t*]*\S", re.IGNORECASE
 )
 """Fields of a mail, as RFC 5322 names them."""
+_AMOUNT = re.compile(r"[ \t]*>[ \t]*[$€£¥]?\d+(?:[.,]\d+)*(?![\d.)\]/-]|:\d)")
+"""The beginning of a comparison: `> 50 kg`, and no number of a list, no date, no time."""
 _RUNS: tuple[tuple[re.Pattern[str], int, Kind], ...] = (
     (_HEADER, 2, "quoted text"),
-    (re.compile(r"[ \t]*[>＞](?![=>]\s)"), 1, "quoted text"),
-    (re.compile(rf"[ \t]*+\[?{_TIME}[ ,\-–—:\]]+\S"), 2, "quoted text"),
+    (re.compile(r"[ \t]*[>＞](?!=\s)"), 1, "quoted text"),
+    (re.compile(rf"[ \t]*+{_TIME}[ ,\-–—]+(?:<|[^\n:：]{{1,30}}[:：]\s)"), 2, "quoted text"),
+    (re.compile(rf"[ \t]*+(?=\S*\s?\S*:\d\d:\d\d){_TIME}[ ,\-–—:]+\S"), 2, "quoted text"),
     (re.compile(rf"[ \t]*+\[{_TIME}[ ,\-–—:\]]+\S"), 1, "quoted text"),
     (re.compile(r"[^(\n]*\w\([^)\n]*\)[^\n]*;[ \t]*$"), 1, "code"),
 )
@@ -276,9 +280,19 @@ def _line_runs(text: str) -> Iterator[QuotedSpan]:
             if inside:
                 run.append((start, end))
                 continue
-            if len(run) >= least:
+            if len(run) >= least and not _are_amounts(text, run):
                 yield QuotedSpan(run[0][0], len(text) if form is _HEADER else run[-1][1], kind)
             run = []
+
+
+def _are_amounts(text: str, run: Sequence[tuple[int, int]]) -> bool:
+    """Return whether all lines with the sign of a quotation compare with a number.
+
+    Below a colon they quote ("Bob wrote:").
+    """
+    marked = [place for place in run if text[slice(*place)].lstrip().startswith((">", "＞"))]
+    is_below_colon = text[max(run[0][0] - 2, 0) : run[0][0]].rstrip().endswith((":", "："))
+    return not is_below_colon and bool(marked) and all(_AMOUNT.match(text, *at) for at in marked)
 
 
 def _runs_on(text: str, last: tuple[int, int], start: int, end: int) -> bool:
@@ -300,7 +314,7 @@ def _ruled(text: str) -> Iterator[QuotedSpan]:
 
 _LABEL = re.compile(
     r"[ \t]*(?:[-*•][ \t]+)?[*_]{0,2}"  # a list's mark, bold
-    r"([^\s:：\[\](){}<>\"'`*_/\\.,][^\n:：.!?。！？/\\,，]{0,28}?)[*_]{0,2}[:：](?!//)"
+    r"([^\s:：\[\](){}<>\"'`*_/\\.,][^\n:：.!?。！？/\\,，]{0,28}?)[*_]{0,2}[:：](?!//|(?<=\d.)\d)"
 )
 _ROLE_LABEL = re.compile(r"system|assistant|developer|prompt", re.IGNORECASE)
 

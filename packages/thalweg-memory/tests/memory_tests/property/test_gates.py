@@ -69,7 +69,7 @@ def test_own_words_are_never_longer_and_show_everything(text: str) -> None:
 
 @given(plain_lines)
 def test_of_a_quoted_text_nothing_is_own(lines: list[str]) -> None:
-    quoted = "\n".join(f"> {line}" for line in lines)
+    quoted = "\n".join(f"> {line}" for line in ("he wrote", *lines))
     fenced = "```\n" + "\n".join(lines) + "\n```"
     assert not without_markers(own_words(quoted)).strip()
     assert not without_markers(own_words(fenced)).strip()

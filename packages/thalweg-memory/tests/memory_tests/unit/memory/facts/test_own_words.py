@@ -61,6 +61,9 @@ def test_what_others_said_is_left_out(wrapping: str) -> None:
         "I call them «so» and «no»; I live in Teruel.",
         "I am allergic to nuts (severely);\nI take insulin (twice a day);",
         "I use the [[wiki]] daily and I live in Rome",
+        "**New job**: I start at Fox on 1 April.",
+        "## New job\nI start at Fox on 1 April.",
+        "10:00 standup\n10:30 review with Ann",
     ],
 )
 def test_the_speakers_own_words_stay_whole(text: str) -> None:
