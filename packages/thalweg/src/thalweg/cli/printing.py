@@ -14,7 +14,7 @@ from shutil import get_terminal_size
 from typing import Any, TextIO
 from unicodedata import category, east_asian_width
 
-from thalweg.engine.transcript import printable
+from thalweg.engine.transcript import clip, printable
 
 _GAP = 2
 """Cells between two columns."""
@@ -212,8 +212,7 @@ def one_line(text: str, max_chars: int) -> str:
         >>> one_line("a text\nof two lines", 8)
         'a text …'
     """
-    line = " ".join(printable(text).split())
-    return line if len(line) <= max_chars else line[: max_chars - 1] + "…"
+    return clip(" ".join(printable(text).split()), max_chars)
 
 
 def print_result(

@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial, reduce, wraps
 from types import new_class
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 from weakref import ref
 
 from langchain.agents.middleware.types import ModelRequest
@@ -31,10 +31,6 @@ from thalweg.engine.undocumented import trace_params
 from thalweg.engine.window.model_windows import window_for
 from thalweg.engine.wires.repairs import accepts_late_system
 from thalweg.errors import ConfigError
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
 
 Source = Literal["given", "attribute", "profile", "table", "default"]
 
@@ -153,7 +149,7 @@ def takes_tools(model: BaseChatModel, *, ignores_profile: bool = False) -> bool:
 
 @once_per_model
 def limits_of(
-    model: "BaseChatModel", *, window: int | None = None, max_output: int | None = None
+    model: BaseChatModel, *, window: int | None = None, max_output: int | None = None
 ) -> ModelLimits:
     """Return the limits of a chat model.
 
@@ -195,7 +191,7 @@ def limits_of(
     return ModelLimits(model_window, output, name, source, note)
 
 
-def limits_for(model: "BaseChatModel", policy: ContextPolicy | None) -> ModelLimits:
+def limits_for(model: BaseChatModel, policy: ContextPolicy | None) -> ModelLimits:
     """Return the limits of a request to a chat model: the one source of limits for all requests.
 
     Args:
@@ -344,7 +340,7 @@ def profile_in(objects: tuple[object, ...]) -> Mapping[str, object]:
 
 
 @once_per_model
-def model_name(model: "BaseChatModel") -> str:
+def model_name(model: BaseChatModel) -> str:
     """Return the name of a chat model as `provider:name`; an unknown part is empty."""
     provider, name = "", ""
     for layer in layers(model):
@@ -364,7 +360,7 @@ _HOSTS = ("ollama", "together", "fireworks", "openrouter")
 
 
 @once_per_model
-def provider_of(model: "BaseChatModel") -> str:
+def provider_of(model: BaseChatModel) -> str:
     """Return the provider whose counts and prices apply to a chat model.
 
     A gateway (Azure, Bedrock, Vertex, OpenRouter) charges the prices of the model's maker, so there

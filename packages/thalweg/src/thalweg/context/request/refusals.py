@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from traceback import walk_tb
-from typing import Literal
+from typing import Any, Literal
 
 from langchain_core.exceptions import (
     ContextOverflowError,
@@ -149,11 +149,8 @@ def overflow_of(error: BaseException) -> Overflow | None:
 
 
 def _parse_overflow(error: BaseException, status: int | None, text: str) -> Overflow | None:
-    kind: Kind | None = next((kind for kind, words in _KINDS if words.search(text)), None)
-    if kind is None and (
-        isinstance(error, ContextOverflowError)
-        or any(one.__name__ == _LITELLM_OVERFLOW for one in type(error).__mro__)
-    ):
+    kind: Any = next((kind for kind, words in _KINDS.items() if words.search(text)), None)
+    if kind == "rated_tokens" or (kind is None and _is_overflow_class(error)):
         kind = "tokens"
     if kind is None:
         return Overflow("bytes") if status == _STATUS_TOO_LARGE else None
@@ -170,11 +167,17 @@ def _parse_overflow(error: BaseException, status: int | None, text: str) -> Over
     return Overflow(kind, counted, limit, output or None)
 
 
+def _is_overflow_class(error: BaseException) -> bool:
+    names = {one.__name__ for one in type(error).__mro__}
+    return isinstance(error, ContextOverflowError) or _LITELLM_OVERFLOW in names
+
+
 def is_other_refusal(error: BaseException, status: int | None, text: str) -> bool:
     """Return whether an error is about credentials, credit, rates or outputs, not the size."""
     if status in _OTHER_STATUSES or isinstance(error, _OTHER_CLASSES):
         return True
-    return not _CODES.search(text) and _OTHER_CAUSES.search(text) is not None
+    is_rate = _RATES.search(text) and not any(_KINDS[k].search(text) for k in ("tokens", "sum"))
+    return not _CODES.search(text) and bool(is_rate or _OTHER_CAUSES.search(text))
 
 
 def _number(name: str, text: str) -> int | None:
@@ -206,10 +209,11 @@ _OTHER_CLASSES = (
 
 _TABLE = read_table(__package__, "overflow.toml")
 _CODES, _OTHER_CAUSES = _any_pattern(*_TABLE["codes"]), _any_pattern(*_TABLE["otherwise"])
-_KINDS = [
-    (kind, _any_pattern(*(_TABLE["codes"] if kind == "tokens" else ()), *patterns))
+_RATES = _any_pattern(*_TABLE["rates"])
+_KINDS = {
+    kind: _any_pattern(*(_TABLE["codes"] if kind == "tokens" else ()), *patterns)
     for kind, patterns in _TABLE["kinds"].items()
-]
+}
 _NUMBERS = {
     name: [re.compile(one.replace("#", r"(\d[\d,_]*)"), re.IGNORECASE) for one in patterns]
     for name, patterns in _TABLE["numbers"].items()
@@ -331,8 +335,9 @@ def _concerns_setting(text: str) -> bool:
 
 _PARAMETER_PATH = re.compile(
     r"""["']param["']: ?["']([^"']+)["']"""  # OpenAI's error body
-    # A message of Anthropic or Gemini begins with the path.
-    r"|(?:^|['\"]|\* |: )(?:GenerateContentRequest\.)?((?:tools?|tool_choice|tool_config|thinking|"
+    # A message of Anthropic or Gemini begins with the path. After other words, one word is no path.
+    r"|(?:^|['\"]|\* |: (?=temperature|[a-z]+[_.\[]))(?:GenerateContentRequest\.)?"
+    r"((?:tools?|tool_choice|tool_config|thinking|"
     r"temperature|top_[pk]|max_tokens|model|metadata|stop_sequences|service_tier|output_config|"
     r"context_management|response_format|text|reasoning|generation_?config|safety_settings|betas|messages|input|"
     r"contents|system|system_instruction)(?:[.\[][^\s:]*)?):",

@@ -596,3 +596,52 @@ def test_a_code_that_says_so_outweighs_other_words() -> None:
     said = "quota of this model: its maximum context length is 8192 tokens"
     error = RefusedError(said, status_code=400, code="context_length_exceeded")
     assert overflow_of(error) == Overflow("tokens", None, 8_192)
+
+
+LARGE_WITH_WORDS_OF_USE = (
+    "This model's maximum context length is 4096 tokens, you requested 5000; see your quota page",
+    "prompt is too long: 210000 tokens > 200000 maximum. Request a quota increase for more.",
+    "Input is too long for requested model. Service quotas: https://docs.example/quotas",
+    "maximum context length is 8192 tokens. Learn about rate limits at https://x.example/limits",
+    "Maximum context length is 128000 tokens. Messages: 130000. (rate_limit remaining: 58)",
+    "input token count (1200293) exceeds the maximum (1048576). {'quota_user': 'a1'}",
+    "upstream: Your input exceeds the context window of this model. retry policy: throttle=off",
+    "exceed context window. x-ratelimit-remaining: 12",
+    "the request exceeds the available context size. If the server is overloaded, use fewer slots",
+    "Input tokens exceed the configured limit of 272000 tokens. See https://aka.example/oai/quota",
+    "inputs must have less than 4096 tokens. Given: 5000. rate limiting is disabled",
+    "Prompt contains 300000 tokens, too large for model with 131072 [quota group: free]",
+    "input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000 (quota tier 1)",
+    "prompt too long; exceeded max context length by 4200 tokens; throttled: false",
+    "Please reduce the length of the messages or completion. Need more? Upgrade your rate limit",
+)
+USE_WITH_WORDS_OF_SIZE = (
+    "Too many tokens, please wait before trying again.",
+    "An error occurred (ThrottlingException) when calling the Converse operation: Too many tokens",
+    "You exceeded your current quota, please check your plan and billing details.",
+    "Quota exceeded for metric: generate_content_free_tier_input_token_count, limit: 250000",
+    "Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 7000",
+    "This request would exceed the rate limit for your organization of 400,000 input tokens",
+    "Rate limit reached: too many input tokens in this minute",
+    "Token limit exceeded for today, your quota resets at 00:00",
+    "Too many requests, token limit exceeded",
+    "tokens_limit_reached: rate limit of the free tier",
+    "The engine is currently overloaded; too many tokens are in its queue",
+    "rate_limit_error: number of request tokens has exceeded your per-minute rate limit",
+    "Your credit balance is too low for a prompt of 200000 tokens",
+    "This request requires more credits, or fewer max_tokens. You requested up to 65535 tokens",
+    "Quota of input tokens per day is used up; context caching counts, too",
+)
+"""Both were written before the rule between them. The one before read none of the first."""
+
+
+@pytest.mark.parametrize("said", LARGE_WITH_WORDS_OF_USE)
+def test_a_hint_at_quotas_does_not_hide_the_size(said: str) -> None:
+    overflow = overflow_of(ValueError(said))
+    assert overflow is not None
+    assert overflow.kind in {"tokens", "sum"}
+
+
+@pytest.mark.parametrize("said", USE_WITH_WORDS_OF_SIZE)
+def test_tokens_of_a_rate_are_no_size(said: str) -> None:
+    assert overflow_of(ValueError(said)) is None

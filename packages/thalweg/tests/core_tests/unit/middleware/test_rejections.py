@@ -96,3 +96,50 @@ def test_the_cause_of_a_wrapped_error_is_read() -> None:
     rejection = rejection_of(wrapped)
     assert rejection is not None
     assert rejection.message == "400 INVALID_ARGUMENT"
+
+
+CONTENT_BEHIND_A_COLON = (
+    "upstream error: model: messages.0.content.1.image: could not process",
+    "Error: model: the image could not be processed",
+    "provider: input: messages[3] has no content",
+    "Bad request: text: content blocks must not be empty",
+    "litellm.BadRequestError: reasoning: item rs_1 was provided without its required item",
+    "vLLM: model: audio is not supported",
+    "Error from upstream: thinking: blocks in the latest assistant message cannot be modified",
+    "400: system: contents.2.parts must not be empty",
+    "gateway: metadata: tool_result without tool_use in messages.4",
+    "failed: messages: text content blocks must contain non-whitespace text",
+    "when calling the Converse operation: messages.2.content.0: the file could not be read",
+    "proxy: text: messages.1.content.0.text is blank",
+    "INVALID_ARGUMENT: model: unsupported MIME type video/x",
+    "Error: tools: contents.3.parts.0 calls a function that is not declared",
+    "openrouter: model: roles must alternate",
+)
+SETTING_BEHIND_A_COLON = (
+    "when calling the InvokeModel operation: temperature: range: -1..1",
+    "when calling the InvokeModel operation: max_tokens: must be at least 1",
+    "ValidationException: tools.3.input_schema: JSON schema is invalid",
+    "Bad request: tool_choice: unknown tool",
+    "upstream error: thinking.enabled.budget_tokens: should be at least 1024",
+    "400: stop_sequences: each must hold a letter",
+    "Error: top_p: must not be used with temperature",
+    "gateway: reasoning.effort: unsupported value",
+    "INVALID_ARGUMENT: generation_config.top_k: out of range",
+    "litellm: metadata.user_id: too long",
+    "proxy: response_format: schema is missing",
+    "Error: service_tier: unknown",
+    "vLLM: output_config.effort: is not allowed",
+    "provider: tools[2].name: should match pattern",
+    "Error: text.format.schema: is invalid",
+)
+"""Both were written before the rule between them. The one before read four of the first."""
+
+
+@pytest.mark.parametrize("said", CONTENT_BEHIND_A_COLON)
+def test_a_word_behind_a_colon_is_no_setting(said: str) -> None:
+    assert rejection_of(RefusalError(said)) is not None
+
+
+@pytest.mark.parametrize("said", SETTING_BEHIND_A_COLON)
+def test_a_path_behind_a_colon_is_a_setting(said: str) -> None:
+    assert rejection_of(RefusalError(said)) is None
