@@ -153,3 +153,54 @@ def test_passwords_that_are_said_are_redacted(text: str) -> None:
 )
 def test_ordinary_text_is_left_alone(text: str) -> None:
     assert redact(text) == text
+
+
+ESCAPED = (
+    r'{\"api_key\": \"Zq7Abcd1234efgh5678\"}',
+    r'curl -d "{\"password\": \"Zq7hunter2\"}" https://x.example',
+    r'{\\\"api_key\\\": \\\"Zq7Abcd1234efgh5678\\\"}',
+    r'{\"password\":\"Zq7hunter2\"}',
+    r'export API_KEY=\"Zq7Abcd1234efgh5678\"',
+    r'echo "DB_PASS=\"Zq7hunter2\"" >> .env',
+    r"sh -c 'export PASSWORD=\'Zq7hunter2\''",
+    r'"args": "{\"client_secret\":\"Zq7Abcd1234efgh5678\",\"scope\":\"all\"}"',
+    r'level=info body="{\"access_token\": \"Zq7Abcd1234efgh5678\"}"',
+    r'\"db_password\" : \"Zq7hunter2\",',
+    r'\"passcode\":\"Zq71234\"',
+    r'{\"user\":\"ada\",\"pwd\":\"Zq7hunter2\"}',
+    r'\"secret\"=\"Zq7Abcd1234efgh5678\"',
+    r'{\"token\":\"Zq7Abcd1234efgh5678\",\"n\":1}',
+    r'psql -c "alter role x; -- password: \"Zq7hunter2\""',
+)
+ESCAPED_BUT_PUBLIC = (
+    r'{\"password\": \"${DB_PASSWORD}\"}',
+    r'{\"password\": \"<your password>\"}',
+    r'{\"token\": \"max_tokens\"}',
+    r'{\"api_key\": \"your-api-key-here\"}',
+    r'{\"password\": null}',
+    r'{\"password\": \"\"}',
+    r'C:\keys\"secret plans\"',
+    r'say \"the secret is out\" to Ann',
+    r'{\"keyboard\": \"qwerty\", \"tokens\": 12}',
+    r'a regex: [\"\'](?P<pin>\d+)[\"\']',
+    r'{\"access\": \"read\", \"key\": \"id\"}',
+    r'{\"password\": \"string\"}',
+    r'{\"secret\": \"process.env.SECRET_VALUE1\"}',
+    r'printf \"%s\" "$TOKEN"',
+    r'{\"author\": \"Ada\", \"title\": \"The token economy\"}',
+)
+"""Both were written before quotation marks with backslashes were read: none of the first was found,
+and none of the second."""
+
+
+@pytest.mark.parametrize("text", ESCAPED)
+def test_secrets_between_escaped_quotation_marks_are_redacted(text: str) -> None:
+    redacted = redact(text)
+    assert "Zq7" not in redacted
+    assert redact(redacted) == redacted
+    assert redacted.count('"') == text.count('"')
+
+
+@pytest.mark.parametrize("text", ESCAPED_BUT_PUBLIC)
+def test_escaped_text_without_a_secret_stays(text: str) -> None:
+    assert redact(text) == text
