@@ -13,6 +13,7 @@ import logging
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -38,6 +39,9 @@ from thalweg_memory.store.tables import MemoryStore
 
 _log = logging.getLogger("thalweg.memory")
 _Stamp = tuple[int, ...]
+_GAP_S = 0.5
+"""Seconds after which a missing document is a deleted one: an editor may rename it, and then write
+the new one."""
 
 
 class DocumentFiles:
@@ -163,6 +167,8 @@ class DocumentFiles:
         """
         operation = None
         with _storage_errors(file.path):
+            if file.read() is None and file.written():
+                time.sleep(_GAP_S)
             while True:
                 stamp, raw, written = file.stamp(), file.read(), file.written()
                 digest = "" if raw is None else _digest(raw)

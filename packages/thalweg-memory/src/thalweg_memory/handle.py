@@ -332,11 +332,15 @@ class Memory:
             The stored fact.
 
         Raises:
-            FactRefusedError: It is not allowed; the error has the reason.
+            FactRefusedError: It is not allowed, or a day is none; the error has the reason.
             MemoryOffError: Memory is off or read-only.
         """
         self._check_writable()
         now = self.clock()
+        first, last = first_day(since), last_day(until)
+        for stated, day in ((since, first), (until, last)):
+            if stated and not day:
+                raise FactRefusedError(content, f"{stated!r} is no day such as 2026-03-02")
         new = stated_fact(
             judge_statement(content, category=category), new_fact_id(), now=now, by="user"
         )
@@ -344,8 +348,8 @@ class Memory:
             new,
             confidence=confidence,
             observed_at=stated_at or now,
-            valid_from=first_day(since),
-            valid_to=last_day(until),
+            valid_from=first,
+            valid_to=last,
             protected=protected,
         )
         return self._take_in(new, actor="user")

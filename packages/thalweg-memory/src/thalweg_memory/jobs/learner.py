@@ -180,18 +180,19 @@ class Respondent:
         return self._unread is not None and self._unread >= TRIES
 
     def _send(self, messages: Sequence[BaseMessage], kind: Kind) -> tuple[AIMessage, Usage]:
+        ways = self._ways
         while True:
-            way = self._ways[0]
             try:
-                reply = _sent(self.model, messages, way, kind)
+                reply = _sent(self.model, messages, ways[0], kind)
             except Exception as error:
                 if (cut := _cut_off(error)) is not None:
                     return cut, self._spent(cut)
                 refused = isinstance(error, NotImplementedError) or _status(error) in _REFUSALS
-                if not refused or len(self._ways) == 1:
+                if not refused or len(ways) == 1:
                     raise
-                self._ways = self._ways[1:]
+                ways = ways[1:]
             else:
+                self._ways = ways  # those before it are not supported
                 return reply, self._spent(reply)
 
     def _spent(self, reply: AIMessage) -> Usage:

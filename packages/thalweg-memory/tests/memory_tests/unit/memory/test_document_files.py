@@ -8,6 +8,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -310,6 +311,19 @@ def test_a_document_that_is_gone_is_an_empty_memory_at_the_next_reading(
     assert memory.turns(ME, "thread-1") == []
     assert told(memory) == []
     assert memory.operations(ME)[0].why == "memory.json was deleted"
+
+
+def test_a_document_that_an_editor_writes_anew_is_not_deleted(memory: MemoryStore) -> None:
+    """The editor renames the old one, and then writes the new one."""
+    learn(memory, fact("f1", "User drinks tea"))
+    path = documents(memory).path_of(ME)
+    before = path.rename(path.with_suffix(".bak"))
+    editor = Timer(0.1, before.rename, [path])
+    editor.start()
+    assert contents(memory) == ["User drinks tea"]
+    editor.join()
+    assert contents(memory) == told(memory) == ["User drinks tea"]
+    assert len(memory.operations(ME)) == 1
 
 
 def test_a_document_of_deerflow_is_taken_over_as_it_is(memory: MemoryStore) -> None:

@@ -58,6 +58,14 @@ def test_a_corrected_fact_begins_now_and_has_no_end(memory: Memory) -> None:
     assert (fact.valid_from, fact.valid_to, fact.is_temporary) == (NOW, "", False)
 
 
+@pytest.mark.parametrize("stated", [{"since": "next week"}, {"until": "2026-13-01"}])
+def test_a_day_that_is_none_is_refused(memory: Memory, stated: dict[str, str]) -> None:
+    """The fact would begin now, or never end."""
+    with pytest.raises(FactRefusedError, match="is no day such as 2026-03-02"):
+        memory.remember("User rents a car", **stated)
+    assert memory.facts() == []
+
+
 def waiting(memory: Memory, content: str, *turns: Statement) -> Fact:
     """Store a fact that waits for the user, as one from a web page."""
     fact = memory.remember_as_agent(content, category="context", turns=turns, least=Trust.WEB)

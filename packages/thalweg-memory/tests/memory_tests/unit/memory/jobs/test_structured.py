@@ -69,6 +69,26 @@ def respondent(script: Script, status: int | None = None) -> Respondent:
     return Respondent(model, exact_counter())
 
 
+def test_a_refusal_of_every_way_leaves_the_ways_as_they_were() -> None:
+    """An empty balance has the status of an unsupported schema, and is over some day."""
+    is_paid = False
+    asked_in: list[str] = []
+
+    def script(messages: Sequence[BaseMessage]) -> str:
+        if not is_paid:
+            raise Refused(400)
+        asked_in.append(str(messages[-1].content))
+        return GOOD
+
+    asked = respondent(script)
+    for _ in range(2):
+        with pytest.raises(Refused):
+            asked.ask(QUESTION, "facts")
+    is_paid = True
+    assert len(items(asked.ask(QUESTION, "facts"))) == 1
+    assert asked_in == ["question"]  # without the schema in words
+
+
 def test_what_stands_before_a_question_is_the_same_every_time() -> None:
     """The rules, then examples: a provider's cache has all but the question itself."""
     seen: list[list[tuple[str, str]]] = []
