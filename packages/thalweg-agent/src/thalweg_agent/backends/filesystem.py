@@ -7,7 +7,7 @@ from base64 import b64encode
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from thalweg.database.private_files import make_private_folder
 from thalweg.errors import InvalidGlobPatternError, PathError
@@ -15,6 +15,7 @@ from thalweg_agent.backends.file_data import MAX_VIDEO_INPUT_BYTES, read_file_ty
 from thalweg_agent.backends.local.disk import (
     FolderEntry,
     entries,
+    opened,
     read_bytes,
     remove,
     target,
@@ -55,7 +56,13 @@ from thalweg_agent.backends.results import PATH_NOT_FOUND
 from thalweg_agent.backends.searches.folder import FolderSearch, error_text
 from thalweg_agent.backends.searches.globs import compile_grep_include_glob
 from thalweg_agent.backends.searches.matches import capped
-from thalweg_agent.backends.text import check_empty_content, edit_text, slice_read_response
+from thalweg_agent.backends.text import (
+    WHOLE_BYTES,
+    check_empty_content,
+    edit_text,
+    read_window,
+    slice_read_response,
+)
 
 _DEFAULT_GLOB_TIMEOUT: Final = 5
 """Seconds that a walk for `glob` may take; it then returns the matches found so far."""
@@ -152,9 +159,13 @@ class FilesystemBackend(BackendProtocol):
         """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
         kind = read_file_type(file_path)
         try:
-            with self._at(file_path) as place:
+            with self._at(file_path) as place, opened(place) as (file, size):
+                if kind == "text":
+                    return _text_page(file, size, offset, limit)
                 raw = read_bytes(place, MAX_VIDEO_INPUT_BYTES if kind == "video" else None)
-            content = raw.decode() if kind == "text" else b64encode(raw).decode()
+            return ReadResult(
+                file_data=FileData(content=b64encode(raw).decode(), encoding="base64")
+            )
         except _NO_FILE:
             return ReadResult(error=f"File '{file_path}' not found")
         except (PathError, OSError, UnicodeDecodeError) as problem:
@@ -163,11 +174,6 @@ class FilesystemBackend(BackendProtocol):
                     error=f"Video file exceeds maximum input size of {MAX_VIDEO_INPUT_BYTES} bytes"
                 )
             return ReadResult(error=f"Error reading file '{file_path}': {error_text(problem)}")
-        if kind != "text":
-            return ReadResult(file_data=FileData(content=content, encoding="base64"))
-        if warning := check_empty_content(content):
-            return ReadResult(file_data=FileData(content=warning, encoding="utf-8"))
-        return slice_read_response(FileData(content=content, encoding="utf-8"), offset, limit)
 
     def write(self, file_path: str, content: str) -> WriteResult:
         """See `BackendProtocol.write`. The file keeps the rights it had."""
@@ -361,6 +367,15 @@ class FilesystemBackend(BackendProtocol):
 
 
 _NO_FILE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+
+
+def _text_page(file: BinaryIO, size: int, offset: int, limit: int) -> ReadResult:
+    if size > WHOLE_BYTES:
+        return read_window(file, offset, limit)
+    content = file.read().decode()
+    if warning := check_empty_content(content):
+        return ReadResult(file_data=FileData(content=warning, encoding="utf-8"))
+    return slice_read_response(FileData(content=content, encoding="utf-8"), offset, limit)
 
 
 def _info(entry: FolderEntry, shown: str) -> FileInfo | None:

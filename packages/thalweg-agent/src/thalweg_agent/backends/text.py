@@ -6,9 +6,10 @@ number of a line is the same everywhere.
 
 import re
 from bisect import bisect_left
-from io import StringIO
+from functools import partial
+from io import StringIO, TextIOWrapper
 from itertools import accumulate
-from typing import Final, overload
+from typing import BinaryIO, Final, overload
 
 from thalweg_agent.backends.file_data import file_data_to_string, update_file_data, with_content
 from thalweg_agent.backends.protocol import FileData, ReadResult
@@ -27,6 +28,9 @@ TRUNCATION_GUIDANCE: Final = "... [results truncated, try being more specific wi
 """The line that ends a truncated result."""
 TRUNCATION_MARKER_TEMPLATE: Final = "... [{omitted_lines} lines truncated] ..."
 """The line that replaces those omitted from a preview."""
+
+WHOLE_BYTES: Final = 1 << 24
+"""Bytes of a text above which a backend on a disk reads a window instead of the whole file."""
 
 _CHARS_PER_TOKEN = 4
 
@@ -77,6 +81,37 @@ def slice_read_response(file_data: FileData, offset: int, limit: int) -> ReadRes
         end_line=end,
         next_offset=end if end < len(lines) else None,
     )
+
+
+def read_window(file: BinaryIO, offset: int, limit: int) -> ReadResult:
+    """Return a window of a file that is too large to be read whole, without counting its lines.
+
+    The window has at most `WHOLE_BYTES` characters.
+
+    Raises:
+        UnicodeDecodeError: A line of the window, or before it, is not UTF-8.
+    """
+    offset, limit = normalize_read_bounds(offset, limit)
+    window: list[str] = []
+    number = chars = 0
+    with TextIOWrapper(file, "utf-8", newline="") as text:
+        for number, line in enumerate(iter(partial(text.readline, WHOLE_BYTES), ""), 1):
+            chars += len(line) if number > offset else 0
+            if number > offset + limit or (window and chars >= WHOLE_BYTES):
+                break
+            if len(line) == WHOLE_BYTES:
+                return ReadResult(error=f"Line {number} is too long to be read")
+            if number > offset:
+                window.append(line)
+    end = offset + len(window)
+    if not window and limit:
+        return ReadResult(error=f"Line offset {offset} exceeds file length ({number} lines)")
+    file_data = FileData(content=with_plain_ends("".join(window)), encoding="utf-8")
+    if not window:
+        return ReadResult(file_data=file_data, no_lines_requested=True)
+    more = end if number > end else None
+    total = None if more else end
+    return ReadResult(None, file_data, total, offset + 1, end, more)
 
 
 def check_empty_content(content: str) -> str | None:

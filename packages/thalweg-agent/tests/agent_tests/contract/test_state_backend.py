@@ -9,6 +9,7 @@ from langgraph._internal._constants import CONFIG_KEY_READ, CONFIG_KEY_SEND
 
 from agent_tests.contract.suites.backends import BackendContract
 from agent_tests.property.authors import Agent
+from thalweg.errors import ConfigError
 from thalweg_agent.backends.concurrency.shared import shared
 from thalweg_agent.backends.concurrency.state_channel import merge_files
 from thalweg_agent.backends.protocol import BackendProtocol
@@ -32,6 +33,14 @@ class TestState(BackendContract):
         assert "root" in (backend.delete("/").error or "")
         assert "root" in (backend.delete("/.//").error or "")
         assert backend.read("/a.txt").error is None
+
+
+def test_a_text_in_the_input_is_a_file() -> None:
+    """As a caller may pass it: `invoke({"files": {"/a.md": "text"}})`."""
+    files = merge_files({}, [{"/a.md": "my text", "/b.md": None}])
+    assert files == {"/a.md": {"content": "my text", "encoding": "utf-8"}}
+    with pytest.raises(ConfigError, match=r"files: /b\.md is 5, which is no file; pass its"):
+        merge_files(files, [{"/b.md": 5}])
 
 
 class TestSharedState(BackendContract):

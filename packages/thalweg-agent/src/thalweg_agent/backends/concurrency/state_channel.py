@@ -1,7 +1,8 @@
 """The channel of an agent's state with its files, and the deltas written to it.
 
-Each write is a *delta*: `{path: FileData}` for a file, `{path: None}` for a deleted one. A
-checkpoint holds the deltas of its step, and occasionally a snapshot.
+Each write is a *delta*: `{path: FileData}` for a file, `{path: None}` for a deleted one. In the
+input of a run, a text is a file, too. A checkpoint holds the deltas of its step, and occasionally a
+snapshot.
 
 Deltas of concurrent steps arrive in an arbitrary order, and in another one when a thread is loaded.
 `LiveFiles` therefore stamps each with its place in the order of the changes, and the later one of a
@@ -14,6 +15,7 @@ from typing import Annotated, Any, NotRequired, Self
 from langchain.agents.middleware.types import AgentState, PrivateStateAttr
 from langgraph.channels import DeltaChannel
 
+from thalweg.errors import ConfigError
 from thalweg_agent.backends.concurrency.live_files import LiveFiles, Stamp
 from thalweg_agent.backends.protocol import FileData
 
@@ -24,7 +26,8 @@ STAMP = "stamp"
 SNAPSHOT_EVERY = 50
 """Deltas that a loaded thread replays at most."""
 
-Delta = Mapping[str, FileData | None]
+Delta = Mapping[str, Any]
+"""Of files, texts and `None` by path."""
 
 
 class Files(dict[str, FileData]):
@@ -80,12 +83,17 @@ def stamps_of(delta: Delta) -> dict[str, Stamp]:
 
 def _stamp(delta: Mapping[str, Any], path: str) -> Stamp | None:
     data = delta[path]
-    stamp = delta.get(GONE, {}).get(path) if data is None else data.get(STAMP)
+    if not isinstance(data, dict | str | None):
+        problem = f"{path} is {data!r:.60}, which is no file"
+        raise ConfigError("files", problem, "pass its text as a str")
+    stamp = data.get(STAMP) if isinstance(data, dict) else delta.get(GONE, {}).get(path)
     return None if stamp is None else (stamp[0], stamp[1])
 
 
 def clean(data: Any) -> FileData | None:  # noqa: ANN401 (whatever was written)
-    """Take a file out of a delta, without its stamp."""
+    """Take a file out of a delta, without its stamp; a text is one without times."""
+    if isinstance(data, str):
+        return FileData(content=data, encoding="utf-8")
     if data is None or STAMP not in data:
         return data
     return {key: value for key, value in data.items() if key != STAMP}  # type: ignore[return-value]

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from typing import BinaryIO
 
 from thalweg.errors import PathError
 from thalweg_agent.backends.local.places import CAN_WALK, FolderPath, moved
@@ -90,15 +91,12 @@ def target(place: FolderPath) -> FolderEntry:
     return entry
 
 
-def read_bytes(place: FolderPath, most: int | None = None) -> bytes:
-    """Read a whole file.
-
-    Args:
-        place: Of the file.
-        most: Bytes above which nothing is read.
+@contextmanager
+def opened(place: FolderPath) -> Iterator[tuple[BinaryIO, int]]:
+    """Open a file to read; yield it and its bytes.
 
     Raises:
-        OSError: Nothing is there, or it is no file, or larger than `most` (`EFBIG`).
+        OSError: Nothing is there, or it is no file.
         PathError: The place is private, and the file has a second name.
     """
     with os.fdopen(os.open(place.name, _READ, dir_fd=place.folder), "rb") as file:
@@ -109,7 +107,22 @@ def read_bytes(place: FolderPath, most: int | None = None) -> bytes:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         if place.is_private and status.st_nlink > 1:
             raise PathError(place.shown, HARD_LINK, "copy it")
-        if most is not None and status.st_size > most:
+        yield file, status.st_size
+
+
+def read_bytes(place: FolderPath, most: int | None = None) -> bytes:
+    """Read a whole file.
+
+    Args:
+        place: Of the file.
+        most: Bytes above which nothing is read.
+
+    Raises:
+        OSError: See `opened`; or it is larger than `most` (`EFBIG`).
+        PathError: See `opened`.
+    """
+    with opened(place) as (file, size):
+        if most is not None and size > most:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
         return file.read()
 

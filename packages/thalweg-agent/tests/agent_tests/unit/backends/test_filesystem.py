@@ -3,8 +3,10 @@
 import errno
 import os
 import stat
+import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -584,3 +586,51 @@ def test_errors_of_the_system_have_names() -> None:
     assert file_operation_error(IsADirectoryError()) == "is_directory"
     assert file_operation_error(PathError("/x", "x")) == "invalid_path"
     assert file_operation_error(OSError("disk full")) is None
+
+
+@pytest.mark.parametrize("offset", range(7))
+@pytest.mark.parametrize("limit", range(7))
+def test_a_window_of_a_large_file_is_that_of_a_small_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, offset: int, limit: int
+) -> None:
+    """But for the number of lines, which is not counted."""
+    (tmp_path / "log.txt").write_bytes(b"one\r\ntwo\rthree\n\nfive")
+    backend = FilesystemBackend(tmp_path)
+    small = backend.read("/log.txt", offset, limit)
+    monkeypatch.setattr("thalweg_agent.backends.filesystem.WHOLE_BYTES", 0)
+    large = backend.read("/log.txt", offset, limit)
+    assert replace(large, total_lines=None) == replace(small, total_lines=None)
+    assert large.total_lines == (None if large.next_offset else small.total_lines)
+
+
+def test_a_page_of_a_large_file_does_not_read_the_whole_file(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_bytes(b"a line of a log\n" * (1 << 21))
+    tracemalloc.start()
+    try:
+        page = FilesystemBackend(tmp_path).read("/log.txt", 10, 2)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert page.file_data is not None
+    assert page.file_data["content"] == "a line of a log\n" * 2
+    assert (page.start_line, page.end_line, page.next_offset) == (11, 12, 12)
+    assert most < 1 << 20
+
+
+def test_a_line_that_fills_the_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one.json").write_text("a\n" + "x" * 50 + "\nb\n")
+    monkeypatch.setattr("thalweg_agent.backends.filesystem.WHOLE_BYTES", 20)
+    monkeypatch.setattr("thalweg_agent.backends.text.WHOLE_BYTES", 20)
+    read = FilesystemBackend(tmp_path).read
+    assert read("/one.json", 0, 1).end_line == 1
+    assert "Line 2 is too long" in (read("/one.json", 2, 1).error or "")
+
+
+def test_a_large_file_that_is_no_text_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xff\xfe")
+    monkeypatch.setattr("thalweg_agent.backends.filesystem.WHOLE_BYTES", 0)
+    assert "Error reading file" in (FilesystemBackend(tmp_path).read("/a.txt").error or "")
