@@ -211,8 +211,8 @@ CEILINGS = {
     "docstrings of benchmarks: idiosyncratic words per 1,000": (1.0, 1.0),
     "docstrings of scripts: idiosyncratic words per 1,000": (1.0, 1.0),
     "code lines of strict_llm": (2_900, 2_900),
-    "code lines of thalweg": (21_453, 16_500),  # media for each client: 79
-    "code lines of thalweg_agent": (10_477, 10_500),  # folders that a sandbox shows: 10
+    "code lines of thalweg": (21_454, 16_500),  # media for each client: 79
+    "code lines of thalweg_agent": (10_515, 10_500),  # pages of large files, texts as files: 38
     "code lines of thalweg_evals": (2_483, 2_474),
     "code lines of thalweg_integrations": (829, 900),
     "code lines of thalweg_memory": (7_983, 7_500),  # to forget texts in markup: 5
@@ -221,7 +221,7 @@ CEILINGS = {
         16_210,
         11_500,
     ),  # webhooks, jsonb, restarts: 71
-    "code lines in all without strict_llm": (65_819, 59_500),
+    "code lines in all without strict_llm": (65_855, 59_500),
     "files in all packages": (625, 750),
     "files visited by one turn": (33, 30),
     "changes of file in one turn": (290, 290),
