@@ -119,13 +119,13 @@ def build(recipe: Recipe, **others: Any) -> CompiledStateGraph[Any, Any, Any, An
     middleware = stack(recipe)
     schema = recipe.state_schema or DeepAgentState
     private = _private_keys(middleware, schema)
-    kept = with_later_values(schema, [one.state_schema for one in middleware], private)
+    schema = with_later_values(schema, tuple(one.state_schema for one in middleware), private)  # type: ignore[arg-type]
     graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
         recipe.model,
         recipe.tools,
         system_prompt=_instructions(recipe),
         middleware=merge_hooks(middleware),
-        state_schema=kept,
+        state_schema=schema,
         **others,
     )
     return graph.with_config({"recursion_limit": _STEPS, "max_concurrency": _AT_ONCE})
@@ -332,11 +332,10 @@ def as_model(given: str | BaseChatModel | None) -> BaseChatModel:
         warnings.warn(message, DeprecationWarning, stacklevel=3)
     name = DEFAULT_MODEL if given is None else given
     try:
-        model = init_chat_model(name)
+        return init_chat_model(name)
     except (ImportError, ValueError) as problem:
         fix = "pass a chat model, or 'provider:model' with the provider's package installed"
         raise ConfigError("model", f"{name!r} cannot be had: {problem}", fix) from problem
-    return model
 
 
 def _instructions(recipe: Recipe) -> str | SystemMessage | None:

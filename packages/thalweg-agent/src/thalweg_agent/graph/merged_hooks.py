@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cache, partial, reduce
+from functools import cache, lru_cache, partial, reduce
 from itertools import groupby
 from typing import Any, Final
 
@@ -64,8 +64,7 @@ def merge_hooks(middleware: Sequence[Middleware]) -> list[Middleware]:
     ):
         for first, *others in _neighbours(merged, hook, places):
             blocking, awaited = merge([merged[place] for place in (first, *others)], hook)
-            setattr(merged[first], hook, blocking)
-            setattr(merged[first], f"a{hook}", awaited)
+            vars(merged[first]).update({hook: blocking, f"a{hook}": awaited})
             for place in others:
                 merged[place].__class__ = _class_without(type(merged[place]), hook)  # type: ignore[arg-type]
     return merged
@@ -74,7 +73,7 @@ def merge_hooks(middleware: Sequence[Middleware]) -> list[Middleware]:
 def _delegate(one: Middleware) -> Middleware:
     """Return a copy whose hooks are those of the middleware, which call each other."""
     made = copy(one)
-    hooks = [hook for hook in _HOOKS if _has(one, hook)]
+    hooks = [hook for hook in _HOOKS if _has(type(one), hook)]  # type: ignore[arg-type]
     vars(made).update({name: getattr(one, name) for hook in hooks for name in (hook, f"a{hook}")})
     return made
 
@@ -83,21 +82,21 @@ def _neighbours(
     middleware: Sequence[Middleware], hook: str, places: Sequence[int]
 ) -> Iterator[list[int]]:
     """Return groups of two or more adjacent hooks, by their places."""
-    having = [place for place in places if _has(middleware[place], hook)]
+    having = [place for place in places if _has(type(middleware[place]), hook)]  # type: ignore[arg-type]
     groups = groupby(having, lambda place: _is_mergeable(middleware[place], hook))
     found = ([*group] for is_mergeable, group in groups if is_mergeable)
     return (group for group in found if len(group) > 1)
 
 
-def _has(one: Middleware, hook: str) -> bool:
+@lru_cache(maxsize=1024)
+def _has(kind: type, hook: str) -> bool:
     names = (hook, f"a{hook}")
-    return any(getattr(type(one), name) is not getattr(AgentMiddleware, name) for name in names)
+    return any(getattr(kind, name) is not getattr(AgentMiddleware, name) for name in names)
 
 
 def _is_mergeable(one: Middleware, hook: str) -> bool:
     hooks = (getattr(type(one), hook), getattr(type(one), f"a{hook}"))
-    jumps = any(hasattr(each, "__can_jump_to__") for each in hooks)
-    return _is_ours(one) and not jumps
+    return _is_ours(one) and not any(hasattr(each, "__can_jump_to__") for each in hooks)
 
 
 def _is_ours(one: Middleware) -> bool:

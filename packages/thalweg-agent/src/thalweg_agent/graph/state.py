@@ -65,8 +65,9 @@ def _unused_id(message: AnyMessage, there: dict[str | None, AnyMessage]) -> str:
     return uid
 
 
+@lru_cache(maxsize=256)
 def with_later_values(
-    schema: type[AgentState[Any]], others: Sequence[type], private: Collection[str] = ()
+    schema: type[AgentState[Any]], others: tuple[type, ...], private: frozenset[str] = frozenset()
 ) -> type[AgentState[Any]]:
     """Return a state schema in which shared keys without a reducer store the later write of a step.
 

@@ -173,6 +173,8 @@ def file_tool(context: FileToolContext, name: FsToolName, description: str) -> B
 
     # LangChain, too, documents its tools on the functions.
     blocking.__doc__ = awaited.__doc__ = description
+    # LangGraph evaluates every annotation of every tool of an agent.
+    blocking.__annotations__ = awaited.__annotations__ = {"runtime": ToolRuntime}
     return ReadyTool(
         name=name,
         description=description,
