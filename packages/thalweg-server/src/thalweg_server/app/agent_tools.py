@@ -151,8 +151,8 @@ class RemoteShell(RunFiles, SandboxBackendProtocol):
 
     Args:
         places: The store of all threads' files.
-        make: Creates the sandbox of a thread, at its first command. It is kept until this process
-            ends; its service ends an idle one.
+        make: Creates the sandbox of a thread, at its first command. It is kept until the thread is
+            deleted or this process ends; its service ends an idle one.
         folder: Folder of the files in it.
     """
 
@@ -171,6 +171,17 @@ class RemoteShell(RunFiles, SandboxBackendProtocol):
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
         """See `SandboxBackendProtocol.execute`; commands of one thread run one after another."""
         return self._mirror().execute(command, timeout)
+
+    def forget(self, owner: str, thread: str) -> None:
+        """End the sandbox of a thread if it has `close`, else delete the thread's files there."""
+        with self._lock:
+            mirror = self._mirrors.pop((owner, thread), None)
+        try:
+            if mirror is not None:
+                mirror.close()
+        except Exception as error:  # noqa: BLE001 (a service may raise anything)
+            problem = "the sandbox of thread %s is left: %s"
+            _log.warning(problem, thread, error)
 
     def _mirror(self) -> "Mirror":
         config = get_config()
@@ -213,6 +224,16 @@ class Mirror:
             response = perform(self.remote, Execute(where + command, timeout))
             self._pull()
             return response
+
+    def close(self) -> None:
+        """See `RemoteShell.forget`."""
+        close = getattr(self.remote, "close", None)
+        with self._lock:
+            if close is not None:
+                close()
+            else:
+                for path in self._here:
+                    self.remote.delete(self._folder + path)
 
     def _push(self) -> None:
         now = {kept.path: kept for kept in self._files.files(MOST_FILES)}

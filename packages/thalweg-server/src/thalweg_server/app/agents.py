@@ -257,6 +257,11 @@ class Agents:
             raise ConfigError("agents", problem, f"there are: {', '.join(dict.fromkeys(known))}")
         return await self.of(settings, model, state=STATE_MESSAGES)
 
+    def forget(self, owner: str, thread: str) -> None:
+        """End the custom sandbox of a thread; see `RemoteShell.forget`."""
+        if self._shell is not None:
+            self._shell[1].forget(owner, thread)
+
     async def close(self) -> None:
         """End connections to servers of tools."""
         await self._mcp.close()

@@ -37,6 +37,10 @@ _LEFT_WITH_ITS_AGENT = (
     "the session's log, which its agent keeps: the next `thalweg record import` reads it again; "
     "`thalweg record forget` prevents that"
 )
+_LEFT_IN_SANDBOXES = (
+    "sandboxes of sandbox.factory: those without `close`, and those of other processes, "
+    "until their service ends them"
+)
 _log = logging.getLogger("thalweg.server")
 _audit = logging.getLogger("thalweg.audit")
 
@@ -98,7 +102,10 @@ class ThreadRemoval(TenantPart):
         parts = self._parts
         await parts.journal.delete(self._owner, thread)  # first: it knows of runs under way
         await parts.checkpoints.of(self._owner).adelete_thread(thread)
-        return await asyncio.to_thread(self._delete, thread, forget=forget)
+        await parts.forget_sandbox(self._owner, thread)
+        left = await asyncio.to_thread(self._delete, thread, forget=forget)
+        is_custom = parts.settings().sandbox.use == "custom"
+        return (*left, _LEFT_IN_SANDBOXES) if is_custom else left
 
     def _delete(self, thread: str, *, forget: bool) -> tuple[str, ...]:
         parts, left = self._parts, tuple[str, ...]()
@@ -253,7 +260,7 @@ class OwnerDeletion(TenantPart):
         _log.info("an owner was deleted; left: %s", "; ".join(left))
 
     async def _delete_rows(self) -> list[str]:
-        parts, owner = self._parts, self._owner
+        parts, owner, left = self._parts, self._owner, list[str]()
         for _ in range(_ROUNDS):
             await parts.journal.delete_crons(owner)
             names = {*await parts.journal.newest(owner), *await asyncio.to_thread(self._names)}
@@ -263,10 +270,10 @@ class OwnerDeletion(TenantPart):
             await asyncio.gather(*(self._end(run) for runs in unended for run in runs))
             for thread in sorted(names):
                 with suppress(BusyError):
-                    await self._threads.remove(thread)
+                    left += await self._threads.remove(thread)
         if runs := await parts.journal.list(owner, limit=1):
             raise BusyError(runs[0].key.thread, runs[0].key.run)
-        left = await asyncio.to_thread(self._delete)
+        left += await asyncio.to_thread(self._delete)
         jobs = parts.journal.jobs  # their keys name threads; the one that performs this ends itself
         await parts.journal.change_queue(jobs.discard(f"{owner}{BETWEEN}", held=False))
         await parts.journal.delete_crons(owner)  # those made since then have no jobs

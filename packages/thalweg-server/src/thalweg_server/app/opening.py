@@ -355,6 +355,7 @@ class App:
             places=places,
             converter=Converter(_upload_policy(settings)),
             agents=agents,
+            forget_sandbox=agents.forget,
             metrics=self.metrics,
             any_model=self._any_model,
         )
@@ -428,6 +429,11 @@ class _LazyAgents:
             await agents.of(settings)
         except Exception:  # noqa: BLE001 (a model may raise anything; who asks for an answer is told)
             _log.debug("no agent could be built before the first run", exc_info=True)
+
+    async def forget(self, owner: str, thread: str) -> None:
+        """End the sandbox of a thread; see `RemoteShell.forget`."""
+        if self._made is not None:
+            await asyncio.to_thread(self._made.forget, owner, thread)
 
     async def close(self) -> None:
         """End connections to servers of tools."""

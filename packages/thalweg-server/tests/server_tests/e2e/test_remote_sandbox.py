@@ -1,5 +1,6 @@
 """Commands run in a sandbox elsewhere, over the files of a thread that are kept here."""
 
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,46 @@ async def test_agents_share_the_sandbox_of_a_thread(tmp_path: Path) -> None:
         run = await ada.graph_runs.start("t1", GraphRun(graph="agent", input=message))
         assert (await ada.graph_runs.wait(run)).status == "completed"
     assert [(owner, thread) for owner, thread, _ in MADE] == [("ada", "t1")]
+
+
+class ClosedSandbox(FolderSandbox):
+    """A sandbox that its service ends when asked."""
+
+    def close(self) -> None:
+        """End it, or fail as a service does."""
+        if Path(self.root, "stuck").exists():
+            problem = "the service does not answer"
+            raise TimeoutError(problem)
+        shutil.rmtree(self.root)
+
+
+def make_closed(owner: str, thread: str, **options: Any) -> ClosedSandbox:  # noqa: ANN401 (as a file has them)
+    """Make a sandbox that can be ended."""
+    return ClosedSandbox(Path(make(owner, thread, **options).root))
+
+
+async def test_a_deleted_thread_leaves_nothing_in_its_sandbox(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is ended if it can be, else the files are deleted there; one that fails is left."""
+    for factory in ("make", "make_closed"):
+        home, name = tmp_path / factory, f"server_tests.e2e.test_remote_sandbox:{factory}"
+        remote = home / "remote"
+        async with open_app(given(home, factory=name), home=home) as app:
+            ada, bob = app.tenant("ada"), app.tenant("bob")
+            await ada.files.upload("t1", "a.txt", b"one")
+            for tenant in (ada, bob):
+                await ran(tenant, "echo two > b.txt")
+            left = (await ada.threads.delete("t1")).left
+            assert any("sandbox.factory" in line for line in left)
+            assert not [one for one in (remote / "ada").rglob("*") if one.is_file()]
+            assert (remote / "ada" / "t1").exists() == (factory == "make")
+            assert (remote / "bob" / "t1" / "b.txt").read_text() == "two\n"
+            (remote / "bob" / "t1" / "stuck").touch()
+            assert any("sandbox.factory" in line for line in await bob.deletion.delete())
+            assert (remote / "bob" / "t1" / "b.txt").exists() == (factory == "make_closed")
+            assert (await bob.threads.list()).items == ()
+    assert "the sandbox of thread t1 is left: the service does not answer" in caplog.text
 
 
 async def test_a_factory_that_is_none_is_refused_at_the_start(tmp_path: Path) -> None:
