@@ -436,6 +436,8 @@ def content_bytes(messages: Iterable[Message]) -> bytes:
 
 def common_prefix_length(stored: Sequence[Message], messages: Sequence[Message]) -> int:
     """Count the leading messages that both have in common."""
+    if stored == messages[: len(stored)]:  # lists compare identities first
+        return len(stored)
     compared_count = min(len(stored), len(messages))
     differing = compress(count(), map(is_not, stored, messages))  # most are the same objects
     return next((k for k in differing if not is_same(stored[k], messages[k])), compared_count)

@@ -19,8 +19,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import product
-from operator import attrgetter
+from itertools import chain, compress, count, pairwise, product
+from operator import attrgetter, ne, sub
 from typing import Any, Literal, Self
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow
@@ -103,8 +103,7 @@ class ThreadBranch:
         return sum([span.last - span.first + 1 for span in self.spans])
 
     def __iter__(self) -> Iterator[int]:
-        for span in self.spans:
-            yield from range(span.first, span.last + 1)
+        return chain.from_iterable(range(span.first, span.last + 1) for span in self.spans)
 
     def __contains__(self, position: object) -> bool:
         if not isinstance(position, int) or not self.spans:
@@ -123,18 +122,10 @@ def spans_of(positions: Iterable[int]) -> tuple[Span, ...]:
         >>> spans_of([4, 5, 6, 1, 2])
         (Span(first=4, last=6), Span(first=1, last=2))
     """
-    spans: list[Span] = []
-    first = last = None
-    for position in positions:
-        if last is None or first is None:
-            first = position
-        elif position != last + 1:
-            spans.append(Span(first, last))
-            first = position
-        last = position
-    if first is not None and last is not None:
-        spans.append(Span(first, last))
-    return tuple(spans)
+    found = [*positions]
+    offsets = [*map(sub, found, count())]  # equal for positions that follow each other
+    starts = [0, *compress(count(1), map(ne, offsets, offsets[1:]))] if found else []
+    return tuple(Span(found[a], found[b - 1]) for a, b in pairwise([*starts, len(found)]))
 
 
 def read_branch(

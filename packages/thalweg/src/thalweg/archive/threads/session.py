@@ -17,7 +17,8 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, islice
+from itertools import accumulate, compress, islice
+from operator import lt
 from typing import Any
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey
@@ -566,7 +567,7 @@ class ThreadSession:
             digest: Of messages that it begins with.
         """
         before = accumulate(positions, max, initial=-1)
-        self.readded = {p for p, newest in zip(positions, before, strict=False) if p < newest}
+        self.readded = {*compress(positions, map(lt, positions, before))}
         self._hold_all(positions, messages[: len(positions)])
         self._digest = digest
 

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 
 from thalweg.engine.data_files import read_table, unique_words
 
@@ -38,10 +39,9 @@ def words(text: str) -> list[str]:
         >>> words("Reading resume.go: handleTurnEnd")
         ['read', 'resum', 'go', 'resumego', 'handl', 'turn', 'end', 'handleturnend']
     """
-    folded_words: list[str] = []
-    for token in find_tokens(text):
-        folded_words += token_words(token)
-    return folded_words
+    tokens = find_tokens(text)
+    is_plain = text.isascii() and max(map(len, tokens), default=0) <= MAX_WORD_CHARS
+    return [*chain.from_iterable(map(_cached_words if is_plain else token_words, tokens))]
 
 
 def find_tokens(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from dataclasses import astuple, replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
@@ -78,6 +79,19 @@ def test_other_words_with_the_same_id_are_an_edit(one: str, other: str) -> None:
 
     assert is_same(first, again) == (one == other)
     assert common_prefix_length([first], [again]) == int(one == other)
+
+
+@pytest.mark.parametrize("changed", range(4))
+def test_a_prefix_ends_at_the_first_other_message(changed: int) -> None:
+    """Another time is no other message, and a state may be longer or shorter than the log."""
+    log = [Message("user", (Text(f"text {n}"),), uid=f"m{n}") for n in range(4)]
+    later = [replace(message, at="2026-01-01") for message in log]
+    edited = [*later[:changed], Message("user", (Text("edited"),), uid=f"m{changed}"), *log]
+
+    assert common_prefix_length(log, edited) == changed
+    assert common_prefix_length(log[:changed], later) == changed
+    assert common_prefix_length(log, later[:changed]) == changed
+    assert common_prefix_length(log, [*log, *edited]) == len(log)
 
 
 def test_the_same_words_with_another_id_are_another_message() -> None:
