@@ -98,6 +98,10 @@ PICTURES: Final[Mapping[str, Picture]] = {
         "uv run --group browser python -m scripts.report_picture",
         partial(file_text, "benchmarks/measured/sessions.json"),
     ),
+    "scale.png": Picture(
+        "uv run --group bench --group arena python -m benchmarks.scale --draw docs/scale.png",
+        partial(file_text, "benchmarks/measured/scale.json"),
+    ),
 }
 """By name."""
 
