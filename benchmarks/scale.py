@@ -436,12 +436,10 @@ def draw(path: Path) -> None:
         for name, label in SHOWN.items():
             _line(axes, [row for row in rows if row["way"] == way], name, label)
         axes.set_title(f"{title}: CPU ms", loc="left", fontsize=10)
-        axes.set_yscale("log")
         axes.legend(frameon=False, fontsize=8)
     for way, title in WAYS.items():
         _line(panels[2], [row for row in rows if row["way"] == way], "peak_mb", title)
     panels[2].set_title("peak memory, MB", loc="left", fontsize=10)
-    panels[2].set_yscale("log")
     panels[2].legend(frameon=False, fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=160)
@@ -451,6 +449,7 @@ def _line(axes: Any, rows: Sequence[dict[str, Any]], name: str, label: str) -> N
     known = [(row["messages"], row[name]) for row in rows if name in row]
     axes.plot(*zip(*known, strict=True), marker="o", markersize=4, label=label)
     axes.set_xscale("log")
+    axes.set_ylim(bottom=0)
     axes.set_xlabel("messages in the thread")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.grid(axis="y", color="#e0e0e0", linewidth=0.8)
