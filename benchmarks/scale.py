@@ -441,6 +441,8 @@ def draw(path: Path) -> None:
         _line(panels[2], [row for row in rows if row["way"] == way], "peak_mb", title)
     panels[2].set_title("peak memory, MB", loc="left", fontsize=10)
     panels[2].legend(frameon=False, fontsize=8)
+    for axes in panels:
+        axes.set_ylim(bottom=0)
     figure.tight_layout()
     figure.savefig(path, dpi=160)
 
@@ -449,7 +451,6 @@ def _line(axes: Any, rows: Sequence[dict[str, Any]], name: str, label: str) -> N
     known = [(row["messages"], row[name]) for row in rows if name in row]
     axes.plot(*zip(*known, strict=True), marker="o", markersize=4, label=label)
     axes.set_xscale("log")
-    axes.set_ylim(bottom=0)
     axes.set_xlabel("messages in the thread")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.grid(axis="y", color="#e0e0e0", linewidth=0.8)
