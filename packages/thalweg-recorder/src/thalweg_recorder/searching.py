@@ -3,15 +3,16 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import TypeVar
 
-from thalweg.archive import Archive, Passage, ThreadKey
+from thalweg.archive import Archive, Passage, ThreadKey, ThreadPassage
 from thalweg.engine.entries import Message
 from thalweg.engine.sections import name_choices_remedy
 from thalweg.engine.tokens import exact_counter
-from thalweg.engine.transcript import one_line
+from thalweg.engine.transcript import as_text, one_line, speaker
+from thalweg.engine.window.reading import Reader
 from thalweg.errors import ConfigError
 from thalweg_recorder.sessions import (
     OWNER,
@@ -27,6 +28,10 @@ ORIGIN_TOKENS = 150
 """Of an answer, left for the times, titles and projects of its hits."""
 TITLE_CHARS = 60
 """Of a session's title in a hit."""
+ERROR_CHARS = 600
+"""Of an error without words to search for, its end."""
+ERROR_TOKENS = 40
+"""Of a hit that is an error, at least: a reference, the call and a line."""
 MAX_NAMED = 8
 """Projects that an error names."""
 NO_SESSIONS = "import sessions first: thalweg record import"
@@ -145,20 +150,26 @@ def search_sessions(
     threads = None
     if only.names_sessions:
         threads = {thread for thread, _ in only.select(list_origins(archive, owner))}
-    words = [query] if isinstance(query, str) else [*filter(None, query)]
+    words = [*filter(None, [query] if isinstance(query, str) else query)]
+    is_of_errors = only.errors and not words
     if only.names_messages:
         words = [" ".join([only.file, only.command, "error" * only.errors, *words])]
     room = max_tokens * WIDER if only.names_messages else max_tokens - ORIGIN_TOKENS
-    hits = archive.search_threads(
-        owner, words, threads=threads, max_tokens=room, exchanges=not only.names_messages
-    )
+    if is_of_errors:
+        names = archive.threads(owner) if threads is None else threads
+        errors = _newest_errors(archive, owner, names, only)
+        hits = [*islice(errors, max_tokens // ERROR_TOKENS + 1)]
+    else:
+        hits = archive.search_threads(
+            owner, words, threads=threads, max_tokens=room, exchanges=not only.names_messages
+        )
     sessions = {hit.thread: newest_session(archive, ThreadKey(owner, hit.thread)) for hit in hits}
     found: list[SearchHit] = []
     for hit in hits:
         thread, passage = hit.thread, hit.passage
         position, session = passage.position, sessions[thread] or _NO_SESSION
         (message,) = archive.messages(ThreadKey(owner, thread), position, position)
-        if _matches(message, passage, only):
+        if is_of_errors or _matches(message, passage, only):
             origin = (message.at or session.ended_at, session.title, session.project)
             found.append(SearchHit(f"{thread}#{position}", thread, passage, *origin, hit.exchange))
     count = exact_counter()
@@ -167,6 +178,22 @@ def search_sessions(
         if last.exchange:
             found.append(replace(last, exchange=last.exchange[:-1]))
     return found
+
+
+def _newest_errors(
+    archive: Archive, owner: str, threads: Iterable[str], only: SearchFilter
+) -> Iterator[ThreadPassage]:
+    """Yield the ends of results that are errors, those of the newest sessions first."""
+    ended = {name: one.ended_at for name, one in list_origins(archive, owner)}
+    for name in sorted(threads, key=lambda one: ended.get(one, ""), reverse=True):
+        reader = Reader(lambda _: 0)
+        entries = [*map(reader.read, archive.messages(ThreadKey(owner, name)))]
+        for position, entry in reversed([*enumerate(entries)]):
+            message, about = entry.message, entry.answers.brief if entry.answers else ""
+            passage = Passage(position, speaker(message), as_text(message), 0, about)
+            if _matches(message, passage, only):
+                start = max(0, len(passage.text) - ERROR_CHARS)
+                yield ThreadPassage(name, replace(passage, text=passage.text[start:], start=start))
 
 
 def cut_to(most: int, text: str) -> str:

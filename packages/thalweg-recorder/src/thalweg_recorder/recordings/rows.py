@@ -145,7 +145,6 @@ class SessionRows:
             *self.notes,
             *left_out(self.skipped),
             *read_notes,
-            *pairing_notes(messages),
         )
         return Recording(
             self.name,
@@ -338,26 +337,3 @@ def chat_call(call_id: object, name: object, arguments: str) -> JsonObject:
 def as_text(value: object) -> str:
     """Return a string unchanged, and anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def pairing_notes(messages: Iterable[Message]) -> list[Note]:
-    """Return notes for results without a call, reused ids and unanswered calls."""
-    notes: list[Note] = []
-    unanswered: Counter[str] = Counter()
-    where: dict[str, int] = {}
-    for message in messages:
-        for call in message.calls:
-            if not call.id:
-                notes.append(Note(message.line, "call_without_id", f"call of {call.name}"))
-            elif call.id in where:
-                notes.append(Note(message.line, "reused_call_id", call.id))
-            unanswered[call.id] += 1
-            where[call.id] = message.line
-        if message.role == "tool":
-            if not unanswered[message.answers]:
-                notes.append(Note(message.line, "orphan_result", message.answers or "no id"))
-            else:
-                unanswered[message.answers] -= 1
-    open_calls = [id_ for id_, count in unanswered.items() if count > 0]
-    notes += [Note(where[id_], "unanswered_call", id_ or "no id") for id_ in open_calls]
-    return notes

@@ -51,4 +51,4 @@ def test_results_in_a_trace_find_their_call_by_its_arguments(tmp_path: Path) -> 
     ]
     assert [message.answers for message in recording.messages] == ["", "", "c1", ""]
     assert recording.messages[1].at == "2026-05-05T12:32:07"
-    assert codes(recording) == ["left_out", "orphan_result"]
+    assert codes(recording) == ["left_out"]

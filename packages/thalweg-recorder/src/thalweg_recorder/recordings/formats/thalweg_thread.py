@@ -16,7 +16,6 @@ from thalweg_recorder.recordings.rows import (
     as_str,
     broken_message,
     left_out,
-    pairing_notes,
 )
 from thalweg_recorder.recordings.source import JsonObject, RecordedFile
 
@@ -46,7 +45,7 @@ def read(source: RecordedFile) -> Recording:
     info = SessionInfo(
         model=as_str(head.get("model")), window=window if isinstance(window, int) else 0
     )
-    notes = (*rows.notes, *left_out(rows.skipped), *pairing_notes(messages))
+    notes = (*rows.notes, *left_out(rows.skipped))
     return Recording(source.name, EXPORT_NAME, tuple(messages), notes, info)
 
 

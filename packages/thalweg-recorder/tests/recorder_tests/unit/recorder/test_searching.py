@@ -158,6 +158,23 @@ def test_messages_are_chosen(archive: Archive, fields: dict[str, object], positi
     assert f"{KEY.thread}#0" not in positions(archive, **fields)
 
 
+@pytest.mark.parametrize("fields", [{}, {"command": "git status"}, {"file": "birds.py"}])
+def test_errors_are_found_that_do_not_have_the_word(
+    archive: Archive, tmp_path: Path, fields: dict[str, object]
+) -> None:
+    """Among many that have it and are none, the newest session first."""
+    failed = result(3, "c1", f"{'birds.py ' * 200}fatal: not a git repository")
+    failed["message"]["content"][0]["is_error"] = True
+    said = [user(k, f"an error in birds.py of git status, error {k}") for k in range(10, 60)]
+    rows = [user(1, "Go"), model(2, "m1", call("c1", command="git status")), failed, *said]
+    import_one(archive, write(tmp_path, rows))
+
+    found = search_sessions(archive, "", SearchFilter(errors=True, **fields))  # type: ignore[arg-type]
+    assert found[0].passage.text.endswith("fatal: not a git repository")
+    assert found[0].passage.about == "Bash(git status)"
+    assert all("an error" not in hit.passage.text for hit in found)
+
+
 def test_what_is_found_stays_in_its_budget(archive: Archive) -> None:
     for tokens in (5, 40, 80):
         found = search_sessions(archive, "heron", max_tokens=tokens)

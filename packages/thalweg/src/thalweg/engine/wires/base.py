@@ -18,7 +18,7 @@ class Note:
     line: int
     """Line or index in the source, from 0; -1 for the whole file."""
     code: str
-    """Stable name of the irregularity, like `glued_json` or `orphan_result`."""
+    """Stable name of the irregularity, like `glued_json` or `odd_row`."""
     text: str
 
 

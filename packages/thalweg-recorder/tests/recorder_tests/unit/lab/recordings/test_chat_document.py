@@ -81,13 +81,13 @@ def test_blocks_of_anthropic_are_read_as_such(tmp_path: Path) -> None:
     assert codes(recording) == []
 
 
-def test_ids_that_are_used_again_are_noted(tmp_path: Path) -> None:
+def test_ids_that_are_used_again_are_kept(tmp_path: Path) -> None:
     asked = {"role": "assistant", "content": None, "tool_calls": [CALL]}
     seen = {"role": "tool", "content": "a", "tool_call_id": "c1", "name": "ls"}
 
     recording = read_document(tmp_path, {"traj": [USER, asked, seen, asked, seen]})
 
-    assert [(note.line, note.code) for note in recording.notes] == [(3, "reused_call_id")]
+    assert [message.answers for message in recording.messages] == ["", "", "c1", "", "c1"]
 
 
 def test_what_is_no_message_in_the_list_is_kept(tmp_path: Path) -> None:
