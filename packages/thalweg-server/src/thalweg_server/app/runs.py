@@ -220,6 +220,10 @@ class TenantGraphRuns(TenantPart):
         due_ms = now_ms() + round(1000 * after_s) if after_s > 0 else 0
         return await self._parts.runs.start(key, new.model_dump_json(), due_ms=due_ms)
 
+    async def check(self, new: GraphRun) -> None:
+        """Validate a run on a thread of its own; see `check_run`."""
+        await check_run(self._parts, self._owner, str(uuid4()), new)
+
     async def prepare(
         self,
         id_: str,

@@ -652,6 +652,27 @@ async def test_a_search_by_values_reads_no_more_states_than_it_needs(
     assert await cleo.threads.count(values={"count": 1}, metadata={"graph_id": "none"}) == 0
 
 
+@pytest.mark.parametrize(
+    "invalid",
+    [
+        {"assistant_id": "nobody"},
+        {"assistant_id": "agent", "config": {"configurable": {"model": "nobody"}}},
+        {"assistant_id": "counting", "webhook": "/done"},
+    ],
+)
+async def test_a_batch_with_an_invalid_run_starts_none(
+    cleo: Client, invalid: dict[str, Any]
+) -> None:
+    """A client that sends it again would have the others twice."""
+    count = await cleo.threads.count()
+    valid = {"assistant_id": "counting", "input": {"count": 1}, "on_completion": "keep"}
+    with pytest.raises((NotFoundError, UnprocessableEntityError)):
+        await cleo.runs.create_batch([valid, invalid])
+    assert await cleo.threads.count() == count
+    made = await cleo.runs.create_batch([valid, valid])
+    assert await cleo.threads.count() == count + len(made)
+
+
 async def test_a_thread_has_one_status_wherever_it_is_read(ada: Client) -> None:
     """Busy while any of its runs works, also if the newest one has ended."""
     id_ = (await ada.threads.create(metadata={"of": "status"}))["thread_id"]

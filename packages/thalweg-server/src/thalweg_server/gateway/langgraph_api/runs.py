@@ -67,7 +67,10 @@ async def langgraph_create_run(
 
 @runs.post("/runs/batch")
 async def langgraph_create_runs(caller: CurrentCaller, many: list[NewGraphRun]) -> list[View]:
-    """Start some runs, each on a thread of its own."""
+    """Start some runs, each on a thread of its own; none if one of them is invalid."""
+    for new in many:
+        assistant = await caller.tenant.assistants.get(new.assistant_id)
+        await caller.tenant.graph_runs.check(graph_run(assistant, new))
     return [run_view(await start_run(caller, None, new)) for new in many]
 
 
