@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import islice, product
 from pathlib import Path
 from typing import TypeVar
@@ -215,15 +215,14 @@ def _matches(message: Message, passage: Passage, only: SearchFilter) -> bool:
 
 
 def _checked_time(name: str, given: str) -> str:
-    """Return a time as sessions have it: ISO 8601."""
+    """Return a time as sessions have it: ISO 8601, of another time zone in UTC."""
     try:
-        datetime.fromisoformat(given or "2026-11-20")
+        time = datetime.fromisoformat(given or "2026-11-20")
     except ValueError:
-        pass
-    else:
-        if not given or given[4:5] == given[7:8] == "-":
-            return given.replace(" ", "T")
-    raise ConfigError(name, f"{given!r} is no date", "write 2026-11-20 or 2026-11-20T14:30")
+        time = None
+    if time is None or (given and (given[4:5], given[7:8]) != ("-", "-")):
+        raise ConfigError(name, f"{given!r} is no date", "write 2026-11-20 or 2026-11-20T14:30")
+    return given.replace(" ", "T") if time.tzinfo is None else f"{time.astimezone(UTC):%FT%T}"
 
 
 def render_found(found: Sequence[SearchHit]) -> str:

@@ -82,6 +82,9 @@ def test_other_words_find_what_the_query_does_not(archive: Archive) -> None:
         ({"until": "2026-11-23"}, True),
         ({"since": "2026-11-23 10:05"}, False),
         ({"until": "2026-11-22"}, False),
+        ({"since": "2026-11-23T11:59+02:00"}, True),
+        ({"until": "2026-11-23T11:30+02:00"}, False),
+        ({"until": "2026-11-23T08:30-02:00"}, True),
     ],
 )
 def test_sessions_are_chosen(
