@@ -46,8 +46,7 @@ class SqliteArchive(Archive):
 
     def extent(self, key: ThreadKey) -> Extent:
         """Return the generation and the sizes of a thread, by one statement."""
-        with self._database.connection() as db:
-            return Extent(*(db.execute(_EXTENT, thread_values(key)).fetchone() or ()))
+        return Extent(*(self._database.row(_EXTENT, thread_values(key)) or ()))
 
     def prune(self) -> int:
         """Delete unreferenced blobs; return bytes freed."""

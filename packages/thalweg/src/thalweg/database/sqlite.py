@@ -99,6 +99,16 @@ class SqliteDatabase(Database[R]):
         self._rows = make_transaction(self._connection)
         self.is_read_only = bool(self._connection.execute("PRAGMA query_only").fetchone()[0])
 
+    def row(self, statement: str, values: Sequence[Value]) -> Any:  # noqa: ANN401 (as in `Rows`)
+        """Return the first row of one statement, or `None`, without a transaction around it."""
+        with self._lock:
+            if self._connection is None:
+                raise self._closed_error(self.place)
+            try:
+                return self._connection.execute(statement, values).fetchone()
+            except sqlite3.Error as error:
+                raise as_storage_error(self.place, error) from error
+
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
         """Use the connection outside of a transaction, alone."""

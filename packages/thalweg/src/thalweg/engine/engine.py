@@ -197,10 +197,8 @@ class Engine:
 
     def _requested_compaction(self) -> Iterator[Sequence[Edit]]:
         context = self.planning_context()
-        tail_tokens, record_tokens = (
-            context.budget.tail(context.fixed),
-            context.budget.record(context.fixed),
-        )
+        tail_tokens = context.budget.tail(context.fixed)
+        record_tokens = context.budget.record(context.fixed)
         fold = plan_fold(
             context, tail_tokens=tail_tokens, record_tokens=record_tokens, reason="asked for"
         )

@@ -486,8 +486,7 @@ def text_kind(*texts: str) -> TextKind:
     length = sum(map(len, texts)) + len(texts) - 1
     if length <= 0:
         return "prose"
-    counts = (_cached_signs(t) if len(t) <= _CACHED_CHARS else _count_signs(t) for t in texts)
-    cjk, digits, signs = map(sum, zip(*counts, strict=True))
+    cjk, digits, signs = map(sum, zip(*map(_count_signs, texts), strict=True))
     if cjk >= CJK_SHARE * length:
         return "cjk"
     if digits >= DATA_SHARE * length:
@@ -495,6 +494,7 @@ def text_kind(*texts: str) -> TextKind:
     return "code" if signs >= CODE_SHARE * length else "prose"
 
 
+@lru_cache(maxsize=256)
 def _count_signs(text: str) -> tuple[int, int, int]:
     """Count Chinese, Japanese and Korean characters; digits; digits and brackets."""
     raw = text.encode(errors="surrogatepass")
@@ -503,7 +503,5 @@ def _count_signs(text: str) -> tuple[int, int, int]:
     return cjk, digits, signs
 
 
-_CACHED_CHARS = 2_000
-_cached_signs = lru_cache(maxsize=2_048)(_count_signs)
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DIGIT, _SIGN = b"0123456789", b'0123456789{}()[];=<>_/\\"`|'

@@ -256,8 +256,11 @@ class TurnRecord:
 
 
 _ENDS = attrgetter("first", "last")
-_OMITTED = (0, 0), NO_COSTS
-"""Values that a record omits, and those that are empty."""
+_FIELDS = tuple(TurnRecord.__dataclass_fields__)
+_VALUES = attrgetter(*_FIELDS)
+_NESTED: Mapping[str, type] = {"answered": GivenAnswer, "spent": Usage, "account": SummaryAccount}
+"""Fields whose values are dataclasses of plain values."""
+_AS_LINE = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def page_to_json(page: TurnRecord) -> str:
@@ -268,11 +271,12 @@ def page_to_json(page: TurnRecord) -> str:
         >>> page_from_json(page_to_json(page)) == page
         True
     """
-    plain: dict[str, Any] = {
-        name: value
-        for name in TurnRecord.__dataclass_fields__
-        if (value := getattr(page, name)) and value not in _OMITTED
-    }
+    values = zip(_FIELDS, _VALUES(page), strict=True)
+    plain: dict[str, Any] = {name: value for name, value in values if value}
+    if page.cleared == (0, 0):
+        del plain["cleared"]
+    if page.account == NO_COSTS:
+        del plain["account"]
     plain["turn"] = plain.pop("calls", 0)  # its name in older versions
     if page.turns is not None:
         plain["turns"] = page.turns
@@ -286,13 +290,9 @@ def page_to_json(page: TurnRecord) -> str:
     if page.additions:
         plain["additions"] = [[*_fields(addition).values()] for addition in page.additions]
     plain["parent"], plain["base"] = page.parent, page.base
-    if page.answered is not None:
-        plain["answered"] = _fields(page.answered)
-    if page.spent is not None:
-        plain["spent"] = _fields(page.spent)
-    if "account" in plain:
-        plain["account"] = _fields(page.account)
-    return json.dumps(plain, separators=(",", ":"))
+    for name in plain.keys() & _NESTED.keys():
+        plain[name] = _fields(plain[name])
+    return _AS_LINE(plain)
 
 
 def _fields(value: Repair | AdditionSize | GivenAnswer | Usage | SummaryAccount) -> dict[str, Any]:
@@ -325,12 +325,8 @@ def _record_from_plain(plain: dict[str, Any]) -> TurnRecord:
     plain["calibration"] = {
         model: (factor, observations) for model, (factor, observations) in calibration.items()
     }
-    if "answered" in plain:
-        plain["answered"] = GivenAnswer(**plain["answered"])
-    if "spent" in plain:
-        plain["spent"] = from_fields(Usage, plain["spent"])
-    if "account" in plain:
-        plain["account"] = from_fields(SummaryAccount, plain["account"])
+    for name in plain.keys() & _NESTED.keys():
+        plain[name] = from_fields(_NESTED[name], plain[name])
     return from_fields(TurnRecord, {"at": 0.0, "length": 0, **plain})
 
 

@@ -100,9 +100,16 @@ class RequestGuard(BaseCallbackHandler):
         found = map(self._check.known.get, map(id, batch))
         pairs = zip(found, batch, strict=True)
         tokens = sum([self._tokens(m) if known is None else known.tokens for known, m in pairs])
-        self.tokens = tokens + count_tools(kwargs.get("invocation_params") or {}, self._count)
+        self.tokens = tokens + self._tool_tokens(kwargs.get("invocation_params") or {})
         if self.tokens > self._limit:
             raise TooLarge
+
+    def _tool_tokens(self, parameters: Mapping[str, Any]) -> int:
+        tools = sent_tools(parameters)
+        if (tools, self._count) != self._check.counted_tools[:2]:
+            counted = count_text(tools_as_json(tools), self._count) if tools else 0
+            self._check.counted_tools = tools, self._count, counted
+        return self._check.counted_tools[2]
 
     def _tokens(self, message: BaseMessage) -> int:
         shown = self._check.shown(message)
@@ -124,15 +131,12 @@ def model_in(metadata: Mapping[str, Any]) -> str:
     return f"{provider}:{str(name).removeprefix('models/')}" if provider and name else ""
 
 
-def count_tools(parameters: Mapping[str, Any], count: Counter) -> int:
-    """Count the tools of a request that the model sees: not those that are deferred."""
+def sent_tools(parameters: Mapping[str, Any]) -> list[Any]:
+    """Return the tools of a request that the model sees: not those that are deferred."""
     tools = parameters.get("tools") or parameters.get("functions")
     if not isinstance(tools, Sequence):
-        return 0
-    shown = [
-        tool for tool in tools if not (isinstance(tool, Mapping) and tool.get("defer_loading"))
-    ]
-    return count_text(tools_as_json(shown), count) if shown else 0
+        return []
+    return [tool for tool in tools if not (isinstance(tool, Mapping) and tool.get("defer_loading"))]
 
 
 def tools_as_json(tools: Sequence[Any]) -> str:
@@ -197,10 +201,8 @@ class Overhead:
         message = request.system_message
         if last is not None and is_equal(last.message, message):
             system, system_tokens = last.system, last.system_tokens
-            if message is last.message and (last.tools, last.tools_tokens) == (
-                prefix_schemas,
-                tokens,
-            ):
+            has_same_tools = (last.tools, last.tools_tokens) == (prefix_schemas, tokens)
+            if message is last.message and has_same_tools:
                 return last
         elif message is None:
             system, system_tokens = "", 0
@@ -506,6 +508,8 @@ class LastCheck:
     _exchanges: _Exchanges = field(default_factory=lambda: _Exchanges(WireRules()))
     known: dict[int, WrittenMessage] = field(default_factory=dict)
     """The messages of the thread, by identity."""
+    counted_tools: tuple[list[Any], Counter | None, int] = ([], None, 0)
+    """The tools of the last request, with their counter and their tokens."""
     _known_by_id: dict[str, WrittenMessage] | None = None
     """The same by the ids of messages, if needed: other middleware copies them."""
     _pointer: Callable[[int], str] = str

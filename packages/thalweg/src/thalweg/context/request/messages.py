@@ -11,8 +11,8 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import compress, count, filterfalse, pairwise
-from operator import is_, is_not, ne, or_
+from itertools import chain, compress, count, filterfalse, pairwise
+from operator import attrgetter, is_, is_not, ne, or_
 from typing import Any, Literal, assert_never
 
 from langchain.agents.middleware.types import ModelRequest
@@ -463,8 +463,8 @@ class ParsedMessages:
         return ParsedMessages(sources, parsed)
 
 
-def common_prefix(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> int:
-    """Count the leading messages that are the same objects in both."""
+def common_prefix(old: Sequence[object], new: Sequence[object]) -> int:
+    """Count the leading objects that are the same in both."""
     return next(compress(count(), map(is_not, old, new)), min(len(old), len(new)))
 
 
@@ -502,6 +502,11 @@ class _SentItem:
     """Whether it is a system message among the others: one that keeps its role, or the summary."""
     written: tuple[WrittenMessage, ...]
     aside: tuple[Part, ...]
+
+
+_ITEM, _WRITTEN, _ASIDE = attrgetter("item"), attrgetter("written"), attrgetter("aside")
+_STARTS = frozenset({"user", "system"})
+"""Roles of the messages that begin an exchange."""
 
 
 @dataclass(slots=True)
@@ -551,18 +556,15 @@ class MessageWriter:
         )
         if self._summary_role == "system":
             kept_roles |= {k for k, item in enumerate(items) if item.section == "summary"}
-        rows: list[_SentItem] = []
-        unchanged = 0
-        if kept_roles == self._kept_roles:
-            old_items = [row.item for row in self._rows]
-            unchanged = next(compress(count(), map(is_not, old_items, items)), len(self._rows))
+        old_items = [*map(_ITEM, self._rows)] if kept_roles == self._kept_roles else []
         self._kept_roles = kept_roles
-        is_start = [item.message.role in {"user", "system"} for item in items]
-        for start, end in pairwise([0, *compress(count(), is_start), len(items)]):
+        first = max(0, common_prefix(old_items, items) - 1)
+        while first and items[first].message.role not in _STARTS:
+            first -= 1
+        rows = self._rows[:first]
+        starts = [k for k in range(first, len(items)) if items[k].message.role in _STARTS]
+        for start, end in pairwise([first, *starts, len(items)]):
             if start == end:  # the items begin with one of these, or there are none
-                continue
-            if end < unchanged and end < len(items):
-                rows += self._rows[start:end]
                 continue
             own_flags = [self._owns(index, items[index]) for index in range(start, end)]
             sends_reasoning = all(own_flags)
@@ -577,11 +579,11 @@ class MessageWriter:
                 )
                 for index, is_own_item in zip(range(start, end), own_flags, strict=True)
             ]
-            first = next(
+            answer = next(
                 (item for item in items[start:end] if item.message.role == "assistant"), None
             )
-            self.lacks_thinking = first is not None and not (
-                sends_reasoning and _begins_with_reasoning(first.message)
+            self.lacks_thinking = answer is not None and not (
+                sends_reasoning and _begins_with_reasoning(answer.message)
             )
         self._rows = rows
         self.written = self._written_messages()
@@ -653,6 +655,8 @@ class MessageWriter:
         return item.message.role == "tool" and item.message.name in {RECALL, self.recall or RECALL}
 
     def _written_messages(self) -> list[WrittenMessage]:
+        if not any(map(_ASIDE, self._rows)):
+            return [*chain.from_iterable(map(_WRITTEN, self._rows))]
         written: list[WrittenMessage] = []
         below: list[Part] = []
         position, tokens = -1, 0
@@ -830,10 +834,8 @@ def _insert_added(
 ) -> list[AnyMessage]:
     shown = {message.id for message in view if message.id}
     placed = list(added.get(None, ()))
-    for (
-        preceding_id,
-        messages,
-    ) in added.items():  # their neighbours are folded: behind what is in front
+    for preceding_id, messages in added.items():
+        # Their neighbours are folded: they come after what precedes all messages.
         if preceding_id not in {None, _AT_END} and preceding_id not in shown:
             placed += messages
     for message in view:

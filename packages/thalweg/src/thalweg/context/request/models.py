@@ -161,10 +161,8 @@ def limits_of(
     Raises:
         ConfigError: An argument is not a possible number of tokens of a model.
     """
-    given_window, requested = (
-        _checked_tokens("window", window, LEAST_WINDOW),
-        _checked_tokens("max_output", max_output, 1),
-    )
+    given_window = _checked_tokens("window", window, LEAST_WINDOW)
+    requested = _checked_tokens("max_output", max_output, 1)
     objects = tuple(layers(model))
     name = model_name(model)
     profile = profile_in(objects)
@@ -182,11 +180,8 @@ def limits_of(
         )
     if output >= model_window:
         corrected = min(MOST_OUTPUT, model_window // 8)
-        note = (
-            (note + " " + _CONTRADICTION)
-            .strip()
-            .format(output=output, window=model_window, to=corrected)
-        )
+        contradiction = _CONTRADICTION.format(output=output, window=model_window, to=corrected)
+        note = f"{note} {contradiction}".strip()
         output = corrected
     return ModelLimits(model_window, output, name, source, note)
 

@@ -180,9 +180,9 @@ def returned_positions(
     Whole exchanges, newest first, up to `room` tokens. An exchange that is requested once more is
     kept through the next compaction, too.
     """
-    entries = context.window.entries.values()
-    kept_positions: set[int] = set()
-    for entry in reversed([e for e in entries if e.answers]):
+    entries, kept_positions = context.window.entries.values(), set[int]()
+    may_repeat = bool(context.window.record.results or context.window.rewrites)
+    for entry in reversed([e for e in entries if e.is_fetched or (may_repeat and e.answers)]):
         if entry.position <= context.window.record.last or entry.position in kept_positions:
             continue
         removed = None if entry.is_fetched else repeated_result(context, entry)

@@ -208,11 +208,14 @@ def _absorb_result(
         runs.append(CallOutcome(entry.position, use, REFUSED, refused=True))
         return [Quote(entry.position, ended.words, use.brief)] if ended.words else []
     failed = ended.state == "failed"
-    call_outcome = CallOutcome(entry.position, use, outcome(entry, failed=failed), failed)
     file_state = files.get(use.target, FileState())
+
+    def call_outcome() -> CallOutcome:
+        return CallOutcome(entry.position, use, outcome(entry, failed=failed), failed)
+
     match use.action:
         case "read" | "write" if failed:
-            runs.append(call_outcome)
+            runs.append(call_outcome())
         case "read" if use.target:
             files.pop(use.target, None)
             files[use.target] = replace(file_state, read_at=entry.position)
@@ -223,11 +226,11 @@ def _absorb_result(
             runs[:] = [run for run in runs if not (run.failed and aims(run.use) == aims(use))]
         case "delegate":
             tasks[:] = [task for task in tasks if task.use.id != use.id]
-            tasks.append(call_outcome)
+            tasks.append(call_outcome())
         case "plan":
             pass
         case _:
-            runs.append(call_outcome)
+            runs.append(call_outcome())
     return []
 
 

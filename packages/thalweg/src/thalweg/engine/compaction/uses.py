@@ -76,11 +76,10 @@ def used_results(
         tail_tokens: Tokens of the newest messages that a compaction keeps.
         names: The identifiers of live messages.
     """
-    last_old = _last_old(context, answer, tail_tokens)
-    if last_old < 0:
-        return []
     entries, used = context.window.entries, dict[int, Entry]()
     wanted = distinctive_names(as_text(answer.message))
+    if not wanted or (last_old := _last_old(context, answer, tail_tokens)) < 0:
+        return []
     for positions in names.positions(wanted, entries).values():
         found = [position for position in positions if position < answer.position]
         old = [p for p in found if p <= last_old and entries[p].message.role == "tool"]

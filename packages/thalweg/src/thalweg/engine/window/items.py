@@ -11,8 +11,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import filterfalse
-from operator import is_
+from itertools import filterfalse, repeat
+from operator import attrgetter, is_, is_not
 
 from thalweg.engine.compaction import texts
 from thalweg.engine.entries import (
@@ -35,6 +35,7 @@ NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
 )
 CONTINUE_PROMPT = Message("user", (Text(NO_ANSWER),), kind="injected")
 """Follows an answer without calls, if the model is asked for another one."""
+_MESSAGE = attrgetter("message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +212,8 @@ def without_prompts(items: Sequence[WindowItem]) -> Sequence[WindowItem]:
     The prompt at the end remains: Claude refuses a request that ends with an answer. So does one
     before signed reasoning, which is bound to the request that ended with it.
     """
+    if all(map(is_not, map(_MESSAGE, items), repeat(CONTINUE_PROMPT))):
+        return [*items]
     return [
         item
         for k, item in enumerate(items)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ from langchain_core.messages import (
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from thalweg.context.request.last_check import LastCheck
+from thalweg.context.request.last_check import LastCheck, RequestGuard
 from thalweg.context.request.messages import WrittenMessage
 from thalweg.engine.wires.repairs import RULES, WireRules
 from thalweg.testing import ScriptedModel
@@ -190,3 +191,19 @@ def test_answers_in_a_row_are_separated_for_a_model_that_refuses_them() -> None:
             roles = [message.type for message in sent]
             assert all(one != other for one, other in pairwise(roles))
         assert [message.text for message in sent if message.id] == [m.text for m in messages]
+
+
+def test_a_tool_that_changed_between_two_requests_is_counted_again() -> None:
+    messages = talk(1)
+    check = expecting(messages)
+
+    def tokens(description: str) -> int:
+        guard = RequestGuard(len, check, 1_000_000)
+        tools = [{"type": "function", "function": {"name": "ls", "description": description}}]
+        parameters = {"invocation_params": {"tools": tools}}
+        guard.on_chat_model_start({}, [[*messages]], run_id=uuid4(), **parameters)
+        return guard.tokens
+
+    short = tokens("list")
+    assert tokens("list") == short
+    assert tokens("list a folder") == short + len(" a folder")
