@@ -3,8 +3,9 @@
 import errno
 import os
 import time
+import unicodedata
 from base64 import b64encode
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -115,7 +116,7 @@ class FilesystemBackend(BackendProtocol):
         if not self.virtual_mode:
             real = Path(os.path.realpath(self.cwd / path))
             return "/" + "/".join(real.relative_to(real.anchor).parts)
-        real = Path(os.path.realpath(self.cwd / validate_path(path)[1:]))
+        real = Path(os.path.realpath(self.cwd / self._as_on_disk(validate_path(path))[1:]))
         if not real.is_relative_to(self.cwd):
             raise PathError(path, OUTSIDE)
         return "/" + "/".join(real.relative_to(self.cwd).parts)
@@ -345,7 +346,22 @@ class FilesystemBackend(BackendProtocol):
         if not self.virtual_mode:
             refuse_unwritable(path)
             return anywhere(str(self.cwd), path, make=make, follow=follow)
-        return self._beneath(validate_path(path), make=make, follow=follow)
+        return self._beneath(self._as_on_disk(validate_path(path)), make=make, follow=follow)
+
+    def _as_on_disk(self, path: str) -> str:
+        """Return a path with its names as the disk has them, for `é` of one or two characters."""
+        if path.isascii():
+            return path
+        place = self.cwd
+        for name in path[1:].split("/"):
+            same = [name]
+            with suppress(OSError):
+                if not os.path.lexists(place / name):
+                    plain = unicodedata.normalize("NFC", name)
+                    found = os.listdir(place)  # noqa: PTH208  # names are enough
+                    same = [one for one in found if unicodedata.normalize("NFC", one) == plain]
+            place /= same[0] if len(same) == 1 else name
+        return f"/{place.relative_to(self.cwd).as_posix()}"
 
     def _make_root(self) -> None:
         if self.is_private:

@@ -202,8 +202,6 @@ def _matcher(pattern: str, folds_case: bool) -> Callable[[str], bool]:  # noqa: 
 
     flags = glob.BRACE | glob.GLOBSTAR | glob.DOTGLOB | glob.FORCEUNIX
     flags |= glob.IGNORECASE if folds_case else glob.CASE
-    if not folds_case:
-        return glob.compile(_slashes(pattern), flags=flags).match
     match = glob.compile(_folded(pattern), flags=flags).match
     return lambda path: match(_folded(path))
 

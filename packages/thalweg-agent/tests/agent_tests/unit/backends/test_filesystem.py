@@ -634,3 +634,46 @@ def test_a_large_file_that_is_no_text_is_an_error(
     (tmp_path / "a.txt").write_bytes(b"\xff\xfe")
     monkeypatch.setattr("thalweg_agent.backends.filesystem.WHOLE_BYTES", 0)
     assert "Error reading file" in (FilesystemBackend(tmp_path).read("/a.txt").error or "")
+
+
+COMPOSED, DECOMPOSED = "caf\u00e9", "cafe\u0301"
+
+
+def test_a_file_of_another_system_is_found_by_its_letters(
+    backend: FilesystemBackend, root: Path
+) -> None:
+    """A Mac writes `é` as two characters, a model as one; no second file is made."""
+    (root / DECOMPOSED).mkdir()
+    (root / DECOMPOSED / f"{DECOMPOSED}.txt").write_text("one\n")
+    if os.path.lexists(root / COMPOSED):
+        pytest.skip("this disk has one name for both")
+    path = f"/{COMPOSED}/{COMPOSED}.txt"
+
+    assert backend.edit(path, "one", "two").error is None
+    assert backend.write(f"/{COMPOSED}/new.txt", "x").error is None
+    assert backend.read(path).file_data == {"content": "two\n", "encoding": "utf-8"}
+    assert [one.name for one in root.iterdir()] == [DECOMPOSED]
+    assert backend.real_path(path) == f"/{DECOMPOSED}/{DECOMPOSED}.txt"
+    assert backend.delete(path).error is None
+    assert [one.name for one in (root / DECOMPOSED).iterdir()] == ["new.txt"]
+
+
+def test_of_two_files_with_the_same_letters_each_has_its_name(
+    backend: FilesystemBackend, root: Path
+) -> None:
+    for name in (COMPOSED, DECOMPOSED):
+        (root / name).write_text(name)
+    if len([*root.iterdir()]) == 1:
+        pytest.skip("this disk has one name for both")
+    for name in (COMPOSED, DECOMPOSED):
+        read = backend.read(f"/{name}").file_data
+        assert read is not None
+        assert read["content"] == name
+
+
+def test_letters_lead_to_nothing_outside(backend: FilesystemBackend, root: Path) -> None:
+    (root.parent / "outside" / DECOMPOSED).write_text("secret")
+    (root / "out").symlink_to(root.parent / "outside")
+    assert "outside the root" in (backend.read(f"/out/{COMPOSED}").error or "")
+    with pytest.raises(PathError):
+        backend.real_path(f"/out/{COMPOSED}")

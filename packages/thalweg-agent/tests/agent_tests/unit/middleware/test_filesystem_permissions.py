@@ -480,3 +480,13 @@ def test_rules_are_kept_as_they_were_given() -> None:
     assert middleware._permissions == ASK  # noqa: SLF001  # programs look there
     assert rights(middleware.rights) is middleware.rights
     assert list(middleware.rights) == ASK
+
+
+@pytest.mark.parametrize("pattern", ["/caf\u00e9/**", "/cafe\u0301/**"])
+@pytest.mark.parametrize("path", ["/caf\u00e9/a.txt", "/cafe\u0301/a.txt"])
+def test_a_rule_is_about_letters_in_either_form(pattern: str, path: str) -> None:
+    """A rule is typed with one character for `é`, and a Mac writes names with two."""
+    rules = rights(deny(pattern))
+    assert rules.verdict("read", path) == "deny"
+    assert rules.forbidding(path, is_folder=False) == [pattern]
+    assert rules.forbidding(path.rpartition("/")[0]) == [pattern]
