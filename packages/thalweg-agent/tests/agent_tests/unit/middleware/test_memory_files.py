@@ -304,7 +304,7 @@ def test_both_ways_to_run_find_the_same(backend: Watched) -> None:
     middleware = MemoryFilesMiddleware(backend=backend, sources=[USER, TEAM])
     state: Any = {"messages": []}
 
-    async def awaited() -> dict[str, Any] | None:
+    async def awaited() -> object:
         return await middleware.abefore_agent(state, Runtime())
 
     assert anyio.run(awaited) == middleware.before_agent(state, Runtime())
