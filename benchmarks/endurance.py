@@ -151,7 +151,7 @@ class CheckedModel(ChatAnthropic):
     _counter: Any = None
 
     def renew(self, task: Task) -> None:
-        """Begin a task; what is known of texts is forgotten, the cache of the provider is not."""
+        """Begin a task: clear the counts and caches of texts, keep the cache of the provider."""
         self.task, self.counted, self._counter = task, Counter(), TokenCounter()
         read_records.cache_clear()
         self._cache = self._cache or PromptCache()

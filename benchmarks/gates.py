@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from itertools import product
 
 from thalweg.redaction.secrets import redact
 from thalweg_memory.facts.gates import (
@@ -35,8 +36,10 @@ FRAGMENTS = (
     "a: ", "a=", "<a ", "![", "[[", '{"', "<!--", "<|", "://", "www.", "a@", "$ ", "12:00 ",
     "2020-", "I ", "my ", "if ", "when ", "every ", "ask ", "always ", "user ", "password ",
     "my key is ", "token ", "BEGIN ", "Al said ", "mail ", "write ", "you are ", "以后", "用",
-    "请", "问", "你是", "我说", "\uff0c", "。", "\uff1a", "\uff1f ",
+    "请", "问", "你是", "我说", "\uff0c", "。", "\uff1a", "\uff1f ", "1:", "1:1:", "~", "-=",
 )  # fmt: skip
+BEGINNINGS = ("I am here: ", "", "--", "[")
+"""What is before the first fragment: a sentence, or the beginning of a line."""
 
 
 GATES: dict[str, Callable[[str], object]] = {
@@ -73,9 +76,9 @@ def seconds(gate: Callable[[str], object], text: str) -> float:
     return time.process_time() - start
 
 
-def repeated(fragment: str, chars: int) -> str:
-    """Make a message of one fragment, inside a sentence."""
-    return f"I am here: {fragment * (chars // len(fragment))} x"
+def repeated(fragment: str, chars: int, beginning: str) -> str:
+    """Make a message of one fragment, inside a sentence or at the beginning of a line."""
+    return f"{beginning}{fragment * (chars // len(fragment))} x"
 
 
 def main() -> int:
@@ -88,16 +91,16 @@ def main() -> int:
     missed = 0
     for name in asked.only or GATES:
         gate, total = GATES[name], 0.0
-        for fragment in FRAGMENTS:
-            took = seconds(gate, repeated(fragment, 2 * asked.chars))
+        for fragment, beginning in product(FRAGMENTS, BEGINNINGS):
+            took = seconds(gate, repeated(fragment, 2 * asked.chars, beginning))
             total += took
             if 1_000 * took <= MOST_MS:
                 continue
-            shorter = seconds(gate, repeated(fragment, asked.chars))
+            shorter = seconds(gate, repeated(fragment, asked.chars, beginning))
             if took >= PATIENCE or took > MOST_RATIO * shorter:
                 missed += 1
                 print(f"{name:<16} {fragment!r:<14} {1_000 * took:>7.0f} ms {took / shorter:>5.1f}")
-        mean = 1e9 * total / len(FRAGMENTS) / (2 * asked.chars)
+        mean = 1e9 * total / (len(FRAGMENTS) * len(BEGINNINGS)) / (2 * asked.chars)
         print(f"{name:<16} {'all':<14} {mean:>7.0f} ns a character", flush=True)
     return int(missed > 0)
 

@@ -1,8 +1,8 @@
 """What a turn, a resume and a search cost in long threads, with many, and with many at once.
 
-    uv run python -m benchmarks.scale FOLDER [--sizes 1000,10000] [--save]
-    uv run python -m benchmarks.scale FOLDER --many [--threads 10000] [--at-once 1000]
-    uv run --group bench python -m benchmarks.scale --draw docs/scale.png
+    uv run --group arena python -m benchmarks.scale FOLDER [--sizes 1000,10000] [--save]
+    uv run --group arena python -m benchmarks.scale FOLDER --many [--threads 10000] [--at-once 1000]
+    uv run --group bench --group arena python -m benchmarks.scale --draw docs/scale.png
 
 A thread gets all but its newest messages in bulk, with an engine snapshot that counts them as
 compacted; the newest are of real runs, through an `EngineSlot` whose framework passes the whole
@@ -63,7 +63,7 @@ that a run begins with."""
 NEWEST = 10 * RUN
 """Messages of a thread that come in real runs."""
 SIZE = 1_000
-"""Messages of the smallest thread: the others have multiples of it, and fewer than it later."""
+"""Messages of the smallest thread; the other sizes are multiples of it."""
 TURNS, RESUMES, SEARCHES = 5, 3, 4
 MOST_INDEXED = 10_000
 """In longer threads, the index of messages that came in bulk is left out: it takes half a
@@ -85,8 +85,8 @@ def messages(first: int, end: int) -> Iterator[Message]:
     pool = [*made_up_thread(POOL + 1)][1:]
     for number in range(first, end):
         made = pool[number % POOL]
-        said, *calls = made.parts
-        text = said.text if isinstance(said, Text) else ""
+        words, *calls = made.parts
+        text = words.text if isinstance(words, Text) else ""
         yield replace(made, parts=(Text(f"{number}: {text}"), *calls), uid=f"m{number}")
 
 
@@ -98,7 +98,7 @@ def append(path: Path, size: int) -> None:
             archive.append(KEY, some)
 
 
-def compacted(path: Path, size: int, way: str) -> None:
+def append_compaction(path: Path, size: int, way: str) -> None:
     """Add an import to the journal whose engine has compacted all messages of the log."""
     first, length = [*messages(0, min(size, 1_000) - NEWEST)], size - NEWEST
     engine = Engine(
@@ -128,25 +128,25 @@ def compacted(path: Path, size: int, way: str) -> None:
         append_page(archive, KEY, page, length=length, state=state)
 
 
-class Slot:
+class SlotThread:
     """A framework that passes the whole thread to an `EngineSlot`."""
 
     def __init__(self, path: Path) -> None:
         with open_archive(path) as archive:
             older = max(0, archive.length(KEY) // SIZE * SIZE - NEWEST)
-            self.said = [*messages(0, older), *archive.messages(KEY, older)]
+            self.messages = [*messages(0, older), *archive.messages(KEY, older)]
         self._slot = EngineSlot(POLICY, archive=path)
 
     def run(self, new: Sequence[Message]) -> None:
         """Have a turn: a request after some messages, a call, its result, an answer."""
-        place, words = len(self.said), (Text(f"{time.time()} {KILOBYTE}"),)
+        place, words = len(self.messages), (Text(f"{time.time()} {KILOBYTE}"),)
         call = ToolCall(f"look{place}", "look", '{"topic": "t"}')
         asked, result = Message("user", words), Message("tool", words, answers=call.id, name="look")
         for more in ((*new, asked), (Message("assistant", (*words, call)), result)):
-            self.said += more
-            self._slot.view(KEY.thread, self.said, HOST)
-        self.said.append(Message("assistant", words))
-        self._slot.log(KEY.thread, self.said)
+            self.messages += more
+            self._slot.view(KEY.thread, self.messages, HOST)
+        self.messages.append(Message("assistant", words))
+        self._slot.log(KEY.thread, self.messages)
 
     def search(self, query: str) -> str:
         """Search in the thread."""
@@ -157,7 +157,7 @@ class Slot:
         self._slot.close()
 
 
-class Run:
+class MiddlewareThread:
     """An agent with `ContextMiddleware` whose state keeps a run."""
 
     def __init__(self, path: Path) -> None:
@@ -168,9 +168,9 @@ class Run:
 
     def run(self, new: Sequence[Message]) -> None:
         """Have a turn: a request after some messages, a call, its result, an answer."""
-        said: list[BaseMessage] = WIRES["langchain"].write(new)
+        written: list[BaseMessage] = WIRES["langchain"].write(new)
         asked = HumanMessage(f"{time.time()} {KILOBYTE}")
-        self._agent.invoke({"messages": [*said, asked]}, config(KEY.thread))
+        self._agent.invoke({"messages": [*written, asked]}, config(KEY.thread))
 
     def search(self, query: str) -> str:
         """Search in the thread."""
@@ -194,8 +194,8 @@ class Model(ScriptedModel):
         return self._generate(messages)
 
 
-def _as_answer(said: AIMessage | str) -> AIMessage:
-    return AIMessage(said) if isinstance(said, str) else said
+def _as_answer(answer: AIMessage | str) -> AIMessage:
+    return AIMessage(answer) if isinstance(answer, str) else answer
 
 
 def agent_of(middleware: Sequence[Any], saver: Any) -> Any:  # noqa: ANN401 (LangGraph's)
@@ -209,29 +209,32 @@ def config(thread: str) -> Any:  # noqa: ANN401 (LangGraph's)
     return {"configurable": {"thread_id": thread}}
 
 
-HOSTS: dict[str, Callable[[Path], Slot | Run]] = {"slot": Slot, "run": Run}
+THREADS: dict[str, Callable[[Path], SlotThread | MiddlewareThread]] = {
+    "slot": SlotThread,
+    "run": MiddlewareThread,
+}
 
 
-def drive(way: str, path: Path, size: int) -> None:
+def run_newest(way: str, path: Path, size: int) -> None:
     """Have the runs with the newest messages."""
-    host = HOSTS[way](path)
+    host = THREADS[way](path)
     newest = messages(size - NEWEST, size)
     while new := [*islice(newest, RUN)]:
         host.run(new)
     host.close()
 
 
-def spent_ms(act: Callable[[], object]) -> float:
-    """Return the CPU of all threads of this process until a second after an act."""
+def spent_ms(action: Callable[[], object]) -> float:
+    """Return the CPU of all threads of this process until a second after an action."""
     begun = time.process_time()
-    act()
+    action()
     time.sleep(1)
     return (time.process_time() - begun) * 1_000
 
 
 def measure_first_search(way: str, path: Path) -> dict[str, float]:
     """Measure the first search in a process that has had a turn in a small thread."""
-    host, query = HOSTS[way](path), "which quibace file was changed"
+    host, query = THREADS[way](path), "which quibace file was changed"
     with open_archive(":memory:") as archive:
         archive.append(KEY, [Logged(message) for message in messages(0, 10)])
         recall(archive, KEY, query=query)
@@ -249,7 +252,7 @@ def measure_first_search(way: str, path: Path) -> dict[str, float]:
 
 def measure_turns(way: str, path: Path) -> dict[str, float]:
     """Measure turns and searches of a thread whose index is complete."""
-    host = HOSTS[way](path)
+    host = THREADS[way](path)
     host.run(())  # opens it
     before = _memory_mb("VmRSS")
     turns = [spent_ms(lambda: host.run(())) for _ in range(TURNS)]
@@ -268,10 +271,10 @@ def measure_turns(way: str, path: Path) -> dict[str, float]:
 def measure_resume(way: str, path: Path) -> dict[str, float]:
     """Measure the first turn of a process that has had a turn of another thread."""
     other = path.with_name("other.db")
-    warm = HOSTS[way](other)
+    warm = THREADS[way](other)
     warm.run(())
     warm.close()
-    host = HOSTS[way](path)
+    host = THREADS[way](path)
     before = _memory_mb("VmRSS")
     spent = spent_ms(lambda: host.run(()))
     host.close()
@@ -295,30 +298,30 @@ def complete_index(path: Path, size: int) -> dict[str, float]:
     return {"index_s": time.process_time() - begun}
 
 
-def alone(act: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401 (as the act gives)
+def run_in_process(action: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401 (as the action returns)
     """Perform a step in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(act, *arguments).result()
+        return pool.submit(action, *arguments).result()
 
 
 def grow(folder: Path, size: int) -> Iterator[dict[str, Any]]:
     """Yield what threads of so many messages cost, by way."""
     base, path = folder / "base.db", folder / "thread.db"
-    alone(append, base, size)
+    run_in_process(append, base, size)
     found: dict[str, dict[str, float]] = {way: {} for way in WAYS}
     for is_indexed in (False, True):
         if is_indexed:
-            indexed = alone(complete_index, base, size)
+            indexed = run_in_process(complete_index, base, size)
         for way, row in found.items():
             _remove(path)
             shutil.copy(base, path)
-            alone(compacted, path, size, way)
+            run_in_process(append_compaction, path, size, way)
             if not is_indexed:
-                row.update(alone(measure_first_search, way, path))
+                row.update(run_in_process(measure_first_search, way, path))
                 continue
-            alone(drive, way, path, size)
-            row.update(alone(measure_turns, way, path) | indexed)
-            resumes = [alone(measure_resume, way, path) for _ in range(RESUMES)]
+            run_in_process(run_newest, way, path, size)
+            row.update(run_in_process(measure_turns, way, path) | indexed)
+            resumes = [run_in_process(measure_resume, way, path) for _ in range(RESUMES)]
             row.update({name: median(one[name] for one in resumes) for name in resumes[0]})
             row["bytes"] = path.stat().st_size / size
             if size > MOST_INDEXED:
@@ -337,12 +340,12 @@ def _remove(path: Path) -> None:
 
 def make_many(path: Path, threads: int) -> None:
     """Make an archive of short threads, each with an import in its journal."""
-    said = [Logged(message) for message in messages(0, OF_MANY)]
+    logged = [Logged(message) for message in messages(0, OF_MANY)]
     line = ThreadBranch((Span(0, OF_MANY - 1),))
     page = TurnRecord(kind="import", at=time.time(), length=OF_MANY, line=line)
     with open_archive(path) as archive:
         for number in range(threads):
-            append_page(archive, ThreadKey(KEY.owner, f"t{number}"), page, length=0, log=said)
+            append_page(archive, ThreadKey(KEY.owner, f"t{number}"), page, length=0, log=logged)
 
 
 def measure_in_turn(path: Path, threads: int) -> dict[str, float]:
@@ -394,12 +397,12 @@ def many(folder: Path, threads: int, at_once: int) -> None:
     print(f"{'':44} {'p50 ms':>9} {'p99 ms':>9} {'CPU ms a turn':>14} {'peak MB':>9}")
     for size in (TRIED, threads):
         path = folder / f"many{size}.db"
-        alone(make_many, path, size)
-        _print(f"in turn, of {size:,} threads", alone(measure_in_turn, path, size))
+        run_in_process(make_many, path, size)
+        _print(f"in turn, of {size:,} threads", run_in_process(measure_in_turn, path, size))
     for number in (at_once // 10, at_once):
-        alone(make_many, folder / "once.db", number)
-        _print(f"{number:,} at once", alone(measure_at_once, folder / "once.db", number))
-        _print(f"{number:,} at once, plain", alone(measure_at_once, None, number))
+        run_in_process(make_many, folder / "once.db", number)
+        _print(f"{number:,} at once", run_in_process(measure_at_once, folder / "once.db", number))
+        _print(f"{number:,} at once, plain", run_in_process(measure_at_once, None, number))
         _remove(folder / "once.db")
     for size in (TRIED, threads):
         _remove(folder / f"many{size}.db")
@@ -467,11 +470,13 @@ def main() -> int:
     parser.add_argument("--at-once", type=int, default=1_000, help="of --many, turns at once")
     parser.add_argument("--draw", type=Path, help="a picture of the stored figures")
     given = parser.parse_args()
+    if given.folder is None and given.draw is None:
+        parser.error("FOLDER is required")
     if given.draw:
         draw(given.draw)
     if given.folder:
         given.folder.mkdir(parents=True, exist_ok=True)
-    if given.many:
+    if given.many and given.folder:
         many(given.folder, given.threads, given.at_once)
     elif given.folder:
         for size in map(int, given.sizes.split(",")):

@@ -44,7 +44,7 @@ def no_requests_in_records(patch: pytest.MonkeyPatch) -> None:
 def no_files_in_records(patch: pytest.MonkeyPatch) -> None:
     """Omit files, commands and summaries from a record."""
     patch.setattr(summary_rendering, "_sections", lambda *_: [])
-    patch.setattr(summary_rendering, "_summary_text", lambda *_: "")
+    patch.setattr(summary_rendering, "_summary_lines", lambda *_: [])
 
 
 def no_latest_request(patch: pytest.MonkeyPatch) -> None:

@@ -332,7 +332,7 @@ class Memory:
             The stored fact.
 
         Raises:
-            FactRefusedError: It is not allowed, or a day is none; the error has the reason.
+            FactRefusedError: It is not allowed, or a date is invalid; the error has the reason.
             MemoryOffError: Memory is off or read-only.
         """
         self._check_writable()
@@ -340,7 +340,7 @@ class Memory:
         first, last = first_day(since), last_day(until)
         for stated, day in ((since, first), (until, last)):
             if stated and not day:
-                raise FactRefusedError(content, f"{stated!r} is no day such as 2026-03-02")
+                raise FactRefusedError(content, f"{stated!r} is not a date such as 2026-03-02")
         new = stated_fact(
             judge_statement(content, category=category), new_fact_id(), now=now, by="user"
         )

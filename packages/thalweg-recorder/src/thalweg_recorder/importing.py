@@ -328,7 +328,7 @@ def plan_import(
     rows: list[Logged] = []
     appended: list[Message] = []
     for read, row in zip(recording.messages, ids, strict=True):
-        # A call is shortened next to its result: redacted first, lest a secret is cut.
+        # Redacted before a call is shortened: a secret that is cut is not recognized.
         entry = reader.read(without_secrets(read) if read.calls else read)
         if row in known:
             continue

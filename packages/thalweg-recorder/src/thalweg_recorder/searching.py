@@ -215,14 +215,15 @@ def _matches(message: Message, passage: Passage, only: SearchFilter) -> bool:
 
 
 def _checked_time(name: str, given: str) -> str:
-    """Return a time as sessions have it: ISO 8601, of another time zone in UTC."""
+    """Return a time as sessions store it: ISO 8601, and in UTC if it has a time zone."""
     try:
         time = datetime.fromisoformat(given or "2026-11-20")
-    except ValueError:
+        time = time.astimezone(UTC) if time.tzinfo else time
+    except (ValueError, OverflowError):
         time = None
     if time is None or (given and (given[4:5], given[7:8]) != ("-", "-")):
         raise ConfigError(name, f"{given!r} is no date", "write 2026-11-20 or 2026-11-20T14:30")
-    return given.replace(" ", "T") if time.tzinfo is None else f"{time.astimezone(UTC):%FT%T}"
+    return given.replace(" ", "T") if time.tzinfo is None else time.strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def render_found(found: Sequence[SearchHit]) -> str:

@@ -140,13 +140,16 @@ def _handle(archive: Archive, folder: Path, place: Path) -> bool:
 
 def _import(archive: Archive, place: Path, log: Path, session: str) -> list[Imported]:
     """Import the copy of a log, the log, and the logs of the session's subagents."""
-    forgotten, copy = ForgottenNames(place.parent.parent), place.with_suffix("") / log.name
-    results, folder = list[Imported](), log.parent / session
+    forgotten = ForgottenNames(place.parent.parent)
+    copy = place.with_suffix("") / log.name
+    subagents_folder = log.parent / session
+    results: list[Imported] = []
     if copy.is_file() and not _begins_with(log, copy):
         results.append(import_copy(archive, copy, log, forgotten=forgotten))
     if file_of(log).exists():
         # Those of Claude Code and of Gemini CLI, in a folder that is named by the session.
-        subagents = (*folder.glob("subagents/**/agent-*.jsonl"), *folder.glob("*.jsonl"))
+        patterns = ("subagents/**/agent-*.jsonl", "*.jsonl") if session else ()
+        subagents = [path for pattern in patterns for path in subagents_folder.glob(pattern)]
         results += import_sessions(archive, [log, *subagents], forgotten=forgotten)
     elif not results:
         _report(f"{log}: the log is gone")

@@ -6,10 +6,10 @@ number of a line is the same everywhere.
 
 import re
 from bisect import bisect_left
-from functools import partial
+from collections.abc import Iterator
 from io import StringIO, TextIOWrapper
 from itertools import accumulate
-from typing import BinaryIO, Final, overload
+from typing import BinaryIO, Final, TextIO, overload
 
 from thalweg_agent.backends.file_data import file_data_to_string, update_file_data, with_content
 from thalweg_agent.backends.protocol import FileData, ReadResult
@@ -86,7 +86,7 @@ def slice_read_response(file_data: FileData, offset: int, limit: int) -> ReadRes
 def read_window(file: BinaryIO, offset: int, limit: int) -> ReadResult:
     """Return a window of a file that is too large to be read whole, without counting its lines.
 
-    The window has at most `WHOLE_BYTES` characters.
+    The window has about `WHOLE_BYTES` characters at most, and as many of a longer line.
 
     Raises:
         UnicodeDecodeError: A line of the window, or before it, is not UTF-8.
@@ -95,12 +95,10 @@ def read_window(file: BinaryIO, offset: int, limit: int) -> ReadResult:
     window: list[str] = []
     number = chars = 0
     with TextIOWrapper(file, "utf-8", newline="") as text:
-        for number, line in enumerate(iter(partial(text.readline, WHOLE_BYTES), ""), 1):
+        for number, line in enumerate(_beginnings(text), 1):
             chars += len(line) if number > offset else 0
             if number > offset + limit or (window and chars >= WHOLE_BYTES):
                 break
-            if len(line) == WHOLE_BYTES:
-                return ReadResult(error=f"Line {number} is too long to be read")
             if number > offset:
                 window.append(line)
     end = offset + len(window)
@@ -112,6 +110,14 @@ def read_window(file: BinaryIO, offset: int, limit: int) -> ReadResult:
     more = end if number > end else None
     total = None if more else end
     return ReadResult(None, file_data, total, offset + 1, end, more)
+
+
+def _beginnings(text: TextIO) -> Iterator[str]:
+    """Yield the lines of a text, of a longer one its first `WHOLE_BYTES` characters."""
+    while line := text.readline(WHOLE_BYTES):
+        yield line
+        while line and not line.endswith(("\n", "\r")):
+            line = text.readline(WHOLE_BYTES)
 
 
 def check_empty_content(content: str) -> str | None:

@@ -17,7 +17,9 @@ from typing import Any, Final
 from langchain.agents.middleware.types import (
     AgentMiddleware,
     ExtendedModelResponse,
+    ModelResponse,
 )
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.message import add_messages
 from langgraph.runtime import Runtime
@@ -71,7 +73,7 @@ def merge_hooks(middleware: Sequence[Middleware]) -> list[Middleware]:
 
 
 def _delegate(one: Middleware) -> Middleware:
-    """Return a copy whose hooks are those of the middleware, which call each other."""
+    """Return a copy that calls the hooks of the original, which share its attributes."""
     made = copy(one)
     hooks = [hook for hook in _HOOKS if _has(type(one), hook)]  # type: ignore[arg-type]
     vars(made).update({name: getattr(one, name) for hook in hooks for name in (hook, f"a{hook}")})
@@ -157,7 +159,7 @@ def _with_config(hook: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _one_wrapper(middleware: Sequence[Middleware], hook: str) -> tuple[Any, Any]:
-    """Return a wrapper of calls, blocking and awaited, that is some middleware's, nested."""
+    """Return one wrapper, blocking and awaited, that nests those of some middleware."""
     blocking = reduce(_nested, [getattr(one, hook) for one in middleware])
     return blocking, reduce(_nested_async, [getattr(one, f"a{hook}") for one in middleware])
 
@@ -167,7 +169,8 @@ def _nested(outer: Callable[..., Any], inner: Callable[..., Any]) -> Callable[..
         last: list[object] = []
 
         def call(given: object) -> object:
-            last[:] = [inner(given, handler)]
+            last.clear()  # if this call fails, nothing of the one before is left
+            last.append(inner(given, handler))
             return _response(last[0])
 
         return _joined(outer(request, call), *last)
@@ -180,7 +183,8 @@ def _nested_async(outer: Callable[..., Any], inner: Callable[..., Any]) -> Calla
         last: list[object] = []
 
         async def call(given: object) -> object:
-            last[:] = [await inner(given, handler)]
+            last.clear()
+            last.append(await inner(given, handler))
             return _response(last[0])
 
         return _joined(await outer(request, call), *last)
@@ -189,16 +193,19 @@ def _nested_async(outer: Callable[..., Any], inner: Callable[..., Any]) -> Calla
 
 
 def _joined(result: Any, inner: object = None) -> object:  # noqa: ANN401 (of a model or a tool)
-    """Return a result with the state updates of the last call inside before its own."""
+    """Return the outer result with both state updates, those of the last inner call first."""
     updates = [*_updates(inner), *_updates(result)]
     return ExtendedModelResponse(_response(result), Command(update=updates)) if updates else result
 
 
 def _response(result: Any) -> Any:  # noqa: ANN401 (as above)
+    if isinstance(result, AIMessage):
+        return ModelResponse(result=[result])
     return result.model_response if isinstance(result, ExtendedModelResponse) else result
 
 
 def _updates(result: object) -> Iterable[tuple[str, Any]]:
-    command = result.command if isinstance(result, ExtendedModelResponse) else None
-    given: Any = (command and command.update) or {}
-    return given.items() if isinstance(given, Mapping) else given
+    if not isinstance(result, ExtendedModelResponse) or result.command is None:
+        return ()
+    update: Any = result.command.update or {}
+    return update.items() if isinstance(update, Mapping) else update

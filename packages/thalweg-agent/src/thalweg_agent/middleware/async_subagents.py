@@ -310,7 +310,7 @@ class AsyncSubAgentMiddleware(RequestChange, AgentMiddleware[AsyncSubAgentState,
     def _poll(
         self, state: AsyncSubAgentState, runtime: Runtime[Any]
     ) -> Flow[dict[str, Any] | None]:
-        """Report the tasks that ended since the last look."""
+        """Report the tasks that ended since the last check."""
         del runtime
         if not (active := _active(state)):
             return None

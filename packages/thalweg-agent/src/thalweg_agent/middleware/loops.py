@@ -85,7 +85,7 @@ class LoopMiddleware(ModelCallFlow, AgentMiddleware[LoopState, Any, Any]):
         digests = turn.digests(self.exempt) if turn else []
         if turn is None or not digests:
             response: ModelResponse[Any] = yield Send(request)
-            # A run begins without a turn: somebody spoke.
+            # Without a turn a run begins, with a message of the user.
             return _with_trail(response, []) if turn is None and known else response
         trail = [*known, digests][-TURNS:]
         times = repeats(trail)

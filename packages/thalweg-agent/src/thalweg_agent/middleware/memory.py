@@ -268,6 +268,10 @@ class MemoryFilesMiddleware(RequestChange, AgentMiddleware[MemoryFilesState, Any
         return template.format(agent_memory=text or prompt("memory_none").render())
 
     def change_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """See `modify_request`, which a subclass may replace."""
+        return self.modify_request(request)
+
+    def modify_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Add the files to the system prompt, and the mark for the cache if it is wanted."""
         state: Mapping[str, Any] = request.state
         if self.system_prompt is not None:
@@ -275,8 +279,6 @@ class MemoryFilesMiddleware(RequestChange, AgentMiddleware[MemoryFilesState, Any
             text = self.write(contents, self.system_prompt)
             request = with_part(request, Addition("memory files", text, ", ".join(contents)))
         return _marked(request) if self._marks_cache else request
-
-    modify_request = change_request
 
 
 MemoryMiddleware = MemoryFilesMiddleware

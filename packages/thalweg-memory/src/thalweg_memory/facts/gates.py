@@ -251,17 +251,18 @@ _TIME = (
     r"\(?(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4}|[A-Z][a-z]{2} +\d\d?)?"
     r",?[ T]*\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z| ?[AP]M)?\)?\]?"
 )
+_TIME_OF_SECOND = _TIME.replace(r"(?::\d\d)?", r":\d\d")
 _HEADER = re.compile(
     r"[ \t*]*(?:From|To|Cc|Bcc|Sent|Date|Subject|Reply-To)[ \t*]*[:：][ \t*]*\S", re.IGNORECASE
 )
 """Fields of a mail, as RFC 5322 names them."""
 _AMOUNT = re.compile(r"[ \t]*>[ \t]*[$€£¥]?\d+(?:[.,]\d+)*(?![\d.)\]/-]|:\d)")
-"""The beginning of a comparison: `> 50 kg`, and no number of a list, no date, no time."""
+"""The start of a comparison such as `> 50 kg`; list numbers, dates and times do not match."""
 _RUNS: tuple[tuple[re.Pattern[str], int, Kind], ...] = (
     (_HEADER, 2, "quoted text"),
     (re.compile(r"[ \t]*[>＞](?!=\s)"), 1, "quoted text"),
     (re.compile(rf"[ \t]*+{_TIME}[ ,\-–—]+(?:<|[^\n:：]{{1,30}}[:：]\s)"), 2, "quoted text"),
-    (re.compile(rf"[ \t]*+(?=\S*\s?\S*:\d\d:\d\d){_TIME}[ ,\-–—:]+\S"), 2, "quoted text"),
+    (re.compile(rf"[ \t]*+{_TIME_OF_SECOND}[ ,\-–—:]+\S"), 2, "quoted text"),
     (re.compile(rf"[ \t]*+\[{_TIME}[ ,\-–—:\]]+\S"), 1, "quoted text"),
     (re.compile(r"[^(\n]*\w\([^)\n]*\)[^\n]*;[ \t]*$"), 1, "code"),
 )
@@ -286,13 +287,13 @@ def _line_runs(text: str) -> Iterator[QuotedSpan]:
 
 
 def _are_amounts(text: str, run: Sequence[tuple[int, int]]) -> bool:
-    """Return whether all lines with the sign of a quotation compare with a number.
+    """Return whether all lines compare with a number.
 
-    Below a colon they quote ("Bob wrote:").
+    Below a colon they quote ("Bob wrote:"), and so does a line that goes on in the next one.
     """
-    marked = [place for place in run if text[slice(*place)].lstrip().startswith((">", "＞"))]
-    is_below_colon = text[max(run[0][0] - 2, 0) : run[0][0]].rstrip().endswith((":", "："))
-    return not is_below_colon and bool(marked) and all(_AMOUNT.match(text, *at) for at in marked)
+    start = run[0][0]
+    is_below_colon = text[max(start - 100, 0) : start].rstrip().endswith((":", "："))
+    return not is_below_colon and all(_AMOUNT.match(text, *place) for place in run)
 
 
 def _runs_on(text: str, last: tuple[int, int], start: int, end: int) -> bool:
@@ -302,7 +303,7 @@ def _runs_on(text: str, last: tuple[int, int], start: int, end: int) -> bool:
 
 
 _RULE = re.compile(
-    r"^[ \t]*(?:[-=*_#~—]{3,}|[-=*#~]{2,}[^\n]{1,80}?[-=*#~]{2,})[ \t]*$", re.MULTILINE
+    r"^[ \t]*+(?:[-=*_#~—]{3,}+|[-=*#~]{2,}+[^\n]{1,80}?[-=*#~]{2,}+)[ \t]*$", re.MULTILINE
 )
 
 

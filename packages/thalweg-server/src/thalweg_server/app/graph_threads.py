@@ -459,8 +459,9 @@ def webhook_host(url: str, hosts: Collection[str]) -> str:
     """
     try:
         parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port
+        host = parts.hostname or ""
         host.encode("idna")
+        _ = parts.port  # raises ValueError if it is out of range
     except ValueError as error:
         problem = f"it is not an address: {error}"
         raise ConfigError("webhook", problem, "send a whole URL") from None

@@ -96,7 +96,7 @@ async def send_webhook(url: str, body: Mapping[str, Any], hosts: Collection[str]
             if answer.is_success:
                 return True
             problem = f"it answered {answer.status_code}"
-        except (ConfigError, ValueError) as error:  # of a state that is no JSON
+        except (ConfigError, ValueError) as error:  # ValueError: the body is not JSON
             _webhook_log.warning("a webhook is not sent: %s", error)
             return False
         except (httpx2.HTTPError, OSError) as error:
@@ -116,7 +116,8 @@ async def checked_address(
         ConfigError: The address is not one of HTTP, or is on a private network.
         OSError: The name is not resolved.
     """
-    host, parts = webhook_host(url, hosts), urlsplit(url)
+    host = webhook_host(url, hosts)
+    parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)

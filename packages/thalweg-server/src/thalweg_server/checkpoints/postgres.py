@@ -180,7 +180,9 @@ async def open_server(url: str) -> AsyncIterator[Medium]:
             problem = (
                 f"PostgreSQL cannot store a name or an id: {error.diag.message_primary or error}"
             )
-            raise ConfigError("checkpoint", problem, "remove its NUL characters") from None
+            raise ConfigError(
+                "checkpoint", problem, "remove its NUL characters, or shorten it"
+            ) from None
 
     await asyncio.to_thread(_set_up, url, place)
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(

@@ -56,7 +56,7 @@ class Streams:
 
     @contextmanager
     def one(self, owner: str) -> Iterator[None]:
-        """Count a stream from before any work for it begins until its end.
+        """Count a stream of an owner until the block ends; enter it before any work for it.
 
         Raises (when entered):
             GatewayRefusal: The owner has the maximum of open streams, or the gateway shuts down.

@@ -647,7 +647,10 @@ async def test_a_search_by_values_reads_no_more_states_than_it_needs(
     monkeypatch.setattr(graph_threads, "MOST_STATES", 4)
     assert len(await search(limit=1)) == 1
     for refused in (search(limit=2), cleo.threads.count(values={"count": 1})):
-        with pytest.raises(UnprocessableEntityError, match="4 at most of 6; add ids, metadata"):
+        with pytest.raises(
+            UnprocessableEntityError,
+            match="4 states at most, and 6 threads match the rest; add ids, metadata",
+        ):
             await refused
     assert await cleo.threads.count(values={"count": 1}, metadata={"graph_id": "none"}) == 0
 

@@ -61,7 +61,7 @@ def test_a_corrected_fact_begins_now_and_has_no_end(memory: Memory) -> None:
 @pytest.mark.parametrize(("since", "until"), [("next week", ""), ("2026", "2026-13-01")])
 def test_a_day_that_is_none_is_refused(memory: Memory, since: str, until: str) -> None:
     """The fact would begin now, or never end."""
-    with pytest.raises(FactRefusedError, match="is no day such as 2026-03-02"):
+    with pytest.raises(FactRefusedError, match="is not a date such as 2026-03-02"):
         memory.remember("User rents a car", since=since, until=until)
     assert memory.facts() == []
 

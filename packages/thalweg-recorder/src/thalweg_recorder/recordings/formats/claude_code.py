@@ -8,6 +8,7 @@ their own; snapshots, progress and the like are no messages.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,8 @@ def read(source: RecordedFile) -> Recording:
     # A file is named by its session; a resumed one may begin with rows of the session before.
     own = source.name if _OWN_NAME.match(source.name) else ""
     if own.startswith("agent-"):  # a subagent's: a part of its session
-        own = f"{as_str(source.objects[0].get('sessionId'))}.{own}".lstrip(".")
+        sessions = (as_str(row.get("sessionId")) for row in source.objects)
+        own = ".".join((*islice(filter(None, sessions), 1), own))
     session = _ClaudeSession.of(source)
     session.info = replace(session.info, id=own or session.info.id)
     session.of_subagent = _is_of_subagent(source)

@@ -165,7 +165,7 @@ def _session(source: RecordedFile) -> SessionInfo:
     # The log of a subagent is in a folder that is named by its session.
     folder = source.path.parent.name if source.path and head.get("kind") == "subagent" else ""
     return SessionInfo(
-        id=f"{folder}.{own}".strip("."),
+        id=f"{folder}.{own}" if folder and own else own,
         project=as_str(folders[0]) if folders else "",
         title=titles[-1] if titles else "",
         model=models[-1] if models else "",

@@ -33,7 +33,7 @@ threads = APIRouter(
 )
 
 MOST_STATES = 1_000
-"""States that a search by values reads."""
+"""States that a search by values reads at most."""
 
 
 @threads.post("")
@@ -217,7 +217,7 @@ async def _snapshot(tenant: Tenant, thread: GraphThread) -> Any:  # noqa: ANN401
 async def _found(
     tenant: Tenant, search: ThreadSearch, most: int | None = None
 ) -> Sequence[GraphThread]:
-    """Return the threads that a search names, in its order; at least `most` if it has values."""
+    """Return the threads that a search names, in its order; with values, the first `most`."""
     found = [
         one
         for one in await tenant.graph_threads.list()
@@ -252,6 +252,8 @@ async def _with_values(
         if state is not None and has_fields(state.values, values):
             matching.append(one)
     if len(matching) != most and len(found) > MOST_STATES:
-        problem = f"it reads a state for each thread, {MOST_STATES:,} at most of {len(found):,}"
+        problem = (
+            f"it reads {MOST_STATES:,} states at most, and {len(found):,} threads match the rest"
+        )
         raise ConfigError("values", problem, "add ids, metadata or status to the search")
     return matching

@@ -15,12 +15,13 @@ signed reasoning, not the messages: they remain as the provider returned them (I
 
 import json
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, compress, count, pairwise, product
-from operator import attrgetter, ne, sub
+from itertools import chain, pairwise, product
+from operator import attrgetter
 from typing import Any, Literal, Self
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow
@@ -123,9 +124,11 @@ def spans_of(positions: Iterable[int]) -> tuple[Span, ...]:
         (Span(first=4, last=6), Span(first=1, last=2))
     """
     found = [*positions]
-    offsets = [*map(sub, found, count())]  # equal for positions that follow each other
-    starts = [0, *compress(count(1), map(ne, offsets, offsets[1:]))] if found else []
-    return tuple(Span(found[a], found[b - 1]) for a, b in pairwise([*starts, len(found)]))
+    if not found:
+        return ()
+    breaks = [k for k in range(1, len(found)) if found[k] != found[k - 1] + 1]
+    ends = pairwise([0, *breaks, len(found)])
+    return tuple(Span(found[first], found[end - 1]) for first, end in ends)
 
 
 def read_branch(
@@ -612,18 +615,20 @@ def _edits_between(
 
 
 MAX_ANSWERS = 10_000
-"""Answers that an open thread knows at once, the newest: those in any window are fewer."""
+"""Answers that came while a thread was open and are known, the newest: a window has fewer."""
 
 
 @dataclass(slots=True)
 class AnswerLog:
-    """The answers of one branch by their ids, newest first; read as far as needed."""
+    """The answers of one branch by their ids; older ones are read as far as needed."""
 
     number: int | None = None
     """Place of the newest record that was not read yet; `None` if all were."""
     pages: Callable[[int, int], Mapping[int, TurnRecord]] = lambda _, __: {}
     """Returns the turn records from one to another, both included."""
     known: dict[str, GivenAnswer] = field(default_factory=dict)
+    came_uids: deque[str] = field(default_factory=deque)
+    """Ids of those that came while the thread was open, oldest first."""
     newest: GivenAnswer | None = None
     """The answer that came since the last turn record."""
     _length: int | None = None
@@ -649,8 +654,9 @@ class AnswerLog:
         self.newest = answer
         if answer.uid:
             self.known[answer.uid] = answer
-        if len(self.known) > MAX_ANSWERS:
-            del self.known[next(iter(self.known))]
+            self.came_uids.append(answer.uid)
+        if len(self.came_uids) > MAX_ANSWERS:
+            self.known.pop(self.came_uids.popleft(), None)
 
     def take(self) -> GivenAnswer | None:
         """Return the answer since the last turn record, and forget it."""

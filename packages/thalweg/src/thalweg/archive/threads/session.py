@@ -17,8 +17,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, compress, islice
-from operator import lt
+from itertools import accumulate, islice
 from typing import Any
 
 from thalweg.archive import Archive, Logged, Span, ThreadKey
@@ -567,7 +566,8 @@ class ThreadSession:
             digest: Of messages that it begins with.
         """
         before = accumulate(positions, max, initial=-1)
-        self.readded = {*compress(positions, map(lt, positions, before))}
+        pairs = zip(positions, before, strict=False)
+        self.readded = {position for position, newest in pairs if position < newest}
         self._hold_all(positions, messages[: len(positions)])
         self._digest = digest
 

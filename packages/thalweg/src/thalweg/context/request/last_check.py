@@ -105,11 +105,11 @@ class RequestGuard(BaseCallbackHandler):
             raise TooLarge
 
     def _tool_tokens(self, parameters: Mapping[str, Any]) -> int:
-        tools = sent_tools(parameters)
-        if (tools, self._count) != self._check.counted_tools[:2]:
-            counted = count_text(tools_as_json(tools), self._count) if tools else 0
-            self._check.counted_tools = tools, self._count, counted
-        return self._check.counted_tools[2]
+        tools, last = sent_tools(parameters), self._check.counted_tools
+        if last is None or last.tools != tools or last.counter != self._count:
+            tokens = count_text(tools_as_json(tools), self._count) if tools else 0
+            last = self._check.counted_tools = CountedTools(tools, self._count, tokens)
+        return last.tokens
 
     def _tokens(self, message: BaseMessage) -> int:
         shown = self._check.shown(message)
@@ -499,6 +499,15 @@ def _unchanged_count(old: Sequence[BaseMessage], new: Sequence[BaseMessage]) -> 
     return start + common_prefix(old[start:], new[start:])
 
 
+@dataclass(frozen=True, slots=True)
+class CountedTools:
+    """The tools of a request, with what counted them."""
+
+    tools: list[Any]
+    counter: Counter
+    tokens: int
+
+
 @dataclass(slots=True)
 class LastCheck:
     """Checks the requests of one thread, and remembers its repairs."""
@@ -508,8 +517,8 @@ class LastCheck:
     _exchanges: _Exchanges = field(default_factory=lambda: _Exchanges(WireRules()))
     known: dict[int, WrittenMessage] = field(default_factory=dict)
     """The messages of the thread, by identity."""
-    counted_tools: tuple[list[Any], Counter | None, int] = ([], None, 0)
-    """The tools of the last request, with their counter and their tokens."""
+    counted_tools: CountedTools | None = None
+    """Those of the last request."""
     _known_by_id: dict[str, WrittenMessage] | None = None
     """The same by the ids of messages, if needed: other middleware copies them."""
     _pointer: Callable[[int], str] = str

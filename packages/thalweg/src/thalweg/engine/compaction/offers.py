@@ -15,7 +15,7 @@ from thalweg.engine.compaction.plan import (
 )
 from thalweg.engine.compaction.planning_context import PlanningContext
 from thalweg.engine.compaction.rewrites import drop_reasoning
-from thalweg.engine.compaction.summary_rendering import WIDEST_SHARE
+from thalweg.engine.compaction.summary_rendering import REQUESTS_SHARE_OF_WIDEST
 from thalweg.engine.edits import Edit, Evict, Fold, Reason
 from thalweg.engine.entries import Action
 from thalweg.engine.pricing.tariff import Tariff
@@ -179,8 +179,8 @@ def _record_tokens(
     )
     record_tokens, widest_tokens = budget.record(context.fixed), budget.widest_record(context.fixed)
     old_tokens -= summary_tokens
-    # of more requests than fit the oldest give way, unless they state constraints
-    kept_tokens = max(old_tokens, record_tokens + int(widest_tokens * WIDEST_SHARE))
+    # If not all requests fit, the oldest without a constraint are shortened.
+    kept_tokens = max(old_tokens, record_tokens + int(widest_tokens * REQUESTS_SHARE_OF_WIDEST))
     quoted_tokens = min(old_tokens + window.quoted_tokens(cut), kept_tokens, widest_tokens)
     return max(quoted_tokens, min(record_tokens, grown_tokens))
 

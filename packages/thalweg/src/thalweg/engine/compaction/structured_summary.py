@@ -40,7 +40,7 @@ _AMOUNT_WEIGHT = 3
 MAX_REQUESTS, MAX_FILES, MAX_RUNS, MAX_NOTES, MAX_NAMES, MAX_MEDIA = 500, 400, 200, 200, 1_500, 100
 """Most items of each kind kept between compactions: the newest, and the goal."""
 MAX_PLAIN_REQUESTS = 200
-"""Most requests without a constraint among them: more are not shown."""
+"""Most of them without a constraint; older ones are only counted."""
 MAX_PATH_CHARS = 300
 """A longer target of a change is no path."""
 MAX_SKILLS = 50

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import starmap
 
 from thalweg.engine.compaction.call_status import aims
 from thalweg.engine.compaction.pins import constraint_lines, excerpt, strict_constraint_lines
@@ -46,15 +45,16 @@ def render(
     if not budget:
         notes = [f"#{note.position} {note.text}" for note in record.notes]
         room = BARE_RECORD_TOKENS - count(reading) - FRAME_TOKENS
-        newest = _newest_fitting(notes, room, count) or [
-            _cut_line(n, room, count) for n in notes[-1:]
-        ]
+        newest = _newest_fitting(notes, room, count)
+        if not newest:
+            newest = [_cut_line(note, room, count) for note in notes[-1:]]
         quoted = [line for line, _ in _requests(record, handle, (0, widest_tokens), count, pins)]
         pinned = [
             f"#{pin.position} {pin.text}" for pin in pins if pin.text not in "\n".join(quoted)
         ]
-        notes = [line for line, _ in newest]
-        return _framed(reading, [("Requests", quoted), ("Pinned", pinned), (NOTES_TITLE, notes)])
+        note_lines = [line for line, _ in newest]
+        sections = [("Requests", quoted), ("Pinned", pinned), (NOTES_TITLE, note_lines)]
+        return _framed(reading, sections)
     opening = prompt("record").render(last=record.last, reading=reading)
     frame_tokens = count(opening) + FRAME_TOKENS
     room = budget - frame_tokens
@@ -69,7 +69,9 @@ def render(
     reserved = sum(map(_sum_tokens, least_lines))
     other_tokens = max(reserved, int(room * (1 - REQUESTS_SHARE)))
     max_request_tokens = max(room, widest_tokens - frame_tokens - listed_tokens) - other_tokens
-    least_request_tokens = max(int(room * REQUESTS_SHARE), int(widest_tokens * WIDEST_SHARE))
+    least_request_tokens = max(
+        int(room * REQUESTS_SHARE), int(widest_tokens * REQUESTS_SHARE_OF_WIDEST)
+    )
     request_limits = min(least_request_tokens, max_request_tokens), max_request_tokens
     request_lines = _requests(record, handle, request_limits, count, pins)
     requests = [line for line, _ in request_lines]
@@ -108,7 +110,8 @@ def fenced(text: str) -> str:
 def _summary_lines(record: Record, budget: int, count: Counter) -> list[str]:
     least = min(LEAST_SUMMARY, budget // 2)
     room = min(SUMMARY_TOKENS, max(least, int(budget * SUMMARY_SHARE)))
-    return [*filter(None, [render_summaries(record.summaries, budget=room, count=count)])]
+    text = render_summaries(record.summaries, budget=room, count=count)
+    return [text] if text else []
 
 
 NOTES_TITLE = "Notes of the assistant"
@@ -121,8 +124,8 @@ FRAME_TOKENS = 24
 """Tokens of the fence and the headings."""
 REQUESTS_SHARE = 0.8
 """Share of the budget that the requests may fill, before the rest is considered."""
-WIDEST_SHARE = 0.15
-"""Share of the widest form that the requests may fill in any budget."""
+REQUESTS_SHARE_OF_WIDEST = 0.15
+"""Share of the widest summary that requests without constraints may fill in any budget."""
 NAMED_CHARS = 80
 """Characters of an old request without constraints if not all fit: its position opens the rest."""
 SKILLS_SHARE = 0.2
@@ -189,10 +192,11 @@ def _requests(
     obliging = total - sum(line.tokens for line in plain)
     room = min(widest_tokens, max(room, min(total, room + obliging) if room else total))
     if total > room:
-        quotable = [*plain, *lines[1:][-1:]]
-        newest = _quote_newest(quotable, handle, (room - obliging) // 2, count)
+        newest = lines[-1:] if len(lines) > 1 else []
+        quotable = [*plain, *newest]
+        quoted_count = _quote_newest(quotable, handle, (room - obliging) // 2, count)
         total = sum(line.tokens for line in lines)
-        _name_oldest(plain[: len(quotable) - newest], total - room, count)
+        _name_oldest(plain[: len(quotable) - quoted_count], total - room, count)
     rest_tokens = widest_tokens - sum(line.tokens for line in lines[:1])
     for max_chars in CONSTRAINT_CHARS[1:]:
         _shorten(lines[1:], handle, rest_tokens, count, max_chars)
@@ -231,7 +235,8 @@ def _quote_newest(lines: Sequence[_QuotedRequest], handle: str, room: int, count
     """Quote the newest requests at the most generous level, as many as fit; return how many do."""
     for number, line in enumerate(reversed(lines)):
         text = _request_text(line.quote, handle, QUOTE_LEVELS[0], line.pinned)
-        room -= (tokens := count(text) + 1)
+        tokens = count(text) + 1
+        room -= tokens
         if room < 0:
             return number
         line.ends, line.text, line.tokens = QUOTE_LEVELS[0], text, tokens
@@ -407,9 +412,10 @@ LINE_TOKENS = 24
 def _sections(record: Record) -> list[_Section]:
     failing = _open_errors(record.runs)
     finished_tasks = [task for task in record.tasks if task.text]
+    files = [_file_line(path, state) for path, state in record.files.items()]
     return [
         _Section("Open errors", 0.25, [_outcome_line(run) for run in failing], 0.05),
-        _Section("Files", 0.3, [*starmap(_file_line, record.files.items())], 0.05),
+        _Section("Files", 0.3, files, 0.05),
         _Section("Media", 0.2, [f"#{quote.position} {quote.text}" for quote in record.media], 0.05),
         _Section(
             "Tasks",

@@ -78,7 +78,8 @@ def used_results(
     """
     entries, used = context.window.entries, dict[int, Entry]()
     wanted = distinctive_names(as_text(answer.message))
-    if not wanted or (last_old := _last_old(context, answer, tail_tokens)) < 0:
+    last_old = _last_old(context, answer, tail_tokens) if wanted else -1
+    if last_old < 0:
         return []
     for positions in names.positions(wanted, entries).values():
         found = [position for position in positions if position < answer.position]

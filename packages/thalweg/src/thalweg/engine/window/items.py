@@ -11,8 +11,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import filterfalse, repeat
-from operator import attrgetter, is_, is_not
+from itertools import filterfalse
+from operator import attrgetter, is_
 
 from thalweg.engine.compaction import texts
 from thalweg.engine.entries import (
@@ -212,7 +212,7 @@ def without_prompts(items: Sequence[WindowItem]) -> Sequence[WindowItem]:
     The prompt at the end remains: Claude refuses a request that ends with an answer. So does one
     before signed reasoning, which is bound to the request that ended with it.
     """
-    if all(map(is_not, map(_MESSAGE, items), repeat(CONTINUE_PROMPT))):
+    if all(item.message is not CONTINUE_PROMPT for item in items):
         return [*items]
     return [
         item

@@ -9,7 +9,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain
 
 from thalweg.engine.data_files import read_table, unique_words
 
@@ -40,8 +39,9 @@ def words(text: str) -> list[str]:
         ['read', 'resum', 'go', 'resumego', 'handl', 'turn', 'end', 'handleturnend']
     """
     tokens = find_tokens(text)
-    is_plain = text.isascii() and max(map(len, tokens), default=0) <= MAX_WORD_CHARS
-    return [*chain.from_iterable(map(_cached_words if is_plain else token_words, tokens))]
+    is_plain = text.isascii() and all(len(token) <= MAX_WORD_CHARS for token in tokens)
+    words_of = _cached_words if is_plain else token_words
+    return [word for token in tokens for word in words_of(token)]
 
 
 def find_tokens(text: str) -> list[str]:

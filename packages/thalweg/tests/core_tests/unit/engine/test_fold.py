@@ -15,7 +15,7 @@ from thalweg.engine.compaction.structured_summary import (
     identifiers,
     outcome,
 )
-from thalweg.engine.compaction.summary_rendering import WIDEST_SHARE, _Section, render
+from thalweg.engine.compaction.summary_rendering import REQUESTS_SHARE_OF_WIDEST, _Section, render
 from thalweg.engine.entries import Media, Message, Text, ToolCall
 from thalweg.engine.prompts import prompt
 from thalweg.engine.snapshot import Quote, Record
@@ -101,7 +101,7 @@ def test_a_summary_widens_for_constraints_and_the_oldest_other_requests_are_name
     record = absorb(Record(), entries(*talk))
     text = render(record, handle=HANDLE, budget=1_500, count=quick_count, widest_tokens=24_000)
 
-    assert quick_count(text) < 24_000 * WIDEST_SHARE + 800
+    assert quick_count(text) < 24_000 * REQUESTS_SHARE_OF_WIDEST + 800
     assert asked[0] in text
     assert rule in text
     assert "Part 199 ends." in text
@@ -122,7 +122,7 @@ def test_a_summary_of_tasks_without_end_stays_as_large_and_quotes_the_newest() -
         text = render(record, handle=HANDLE, budget=4_000, count=quick_count, widest_tokens=24_000)
         sizes.append(quick_count(text))
 
-    assert max(sizes[4:]) <= 4_000 + 24_000 * WIDEST_SHARE
+    assert max(sizes[4:]) <= 4_000 + 24_000 * REQUESTS_SHARE_OF_WIDEST
     assert max(sizes[4:]) < 1.05 * min(sizes[4:])
     assert len(record.requests) == 1 + MAX_PLAIN_REQUESTS
     assert "Task 0 ends." in text

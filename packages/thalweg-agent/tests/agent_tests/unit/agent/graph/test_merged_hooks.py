@@ -42,7 +42,7 @@ class Notes(AgentMiddleware[Any, Any, Any]):
 
     @property
     def name(self) -> str:
-        """Be another middleware for each letter."""
+        """Return a name for each letter."""
         return f"Notes{self.letter}"
 
     def before_agent(
@@ -174,7 +174,7 @@ class Wraps(AgentMiddleware[Any, Any, Any]):
 
     @property
     def name(self) -> str:
-        """Be another middleware for each letter."""
+        """Return a name for each letter."""
         return f"Wraps{self.letter}"
 
     def _sent(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
@@ -236,6 +236,69 @@ def test_merged_wrappers_send_and_return_what_separate_ones_do(
     in_model = [seen for seen in separate[1] if not seen.startswith("end")]
     assert in_model == merged[1][: len(in_model)]
     assert "end a2" in merged[1]
+
+
+class Retries(AgentMiddleware[Any, Any, Any]):
+    """Calls twice, and answers by itself if the second call fails."""
+
+    __module__ = "thalweg.tests"
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]
+    ) -> Any:  # noqa: ANN401 (either response)
+        """Return the second answer, or a message of its own."""
+        first = handler(request)
+        try:
+            return handler(request)
+        except ValueError:
+            return AIMessage(f"{first.result[-1].text} No more.")
+
+
+class FailsLater(AgentMiddleware[Any, Any, Any]):
+    """Counts calls in the state; the second one fails."""
+
+    __module__ = "thalweg.tests"
+    state_schema = SeenState
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]
+    ) -> Any:  # noqa: ANN401 (either response)
+        """Return a bare message with the first call's update, or fail."""
+        self.calls += 1
+        if self.calls > 1:
+            raise ValueError
+        command: Command[Any] = Command(update={"seen": [f"call {self.calls}"]})
+        return ExtendedModelResponse(handler(request), command)
+
+
+class Bare(AgentMiddleware[Any, Any, Any]):
+    """Returns a message instead of a response."""
+
+    __module__ = "thalweg.tests"
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]
+    ) -> Any:  # noqa: ANN401 (either response)
+        """Return the message alone."""
+        return handler(request).result[-1]
+
+
+@pytest.mark.parametrize("kinds", [(Retries, FailsLater), (Retries, Bare)])
+def test_merged_wrappers_drop_what_a_failed_call_left_and_take_bare_messages(
+    kinds: Sequence[type[AgentMiddleware[Any, Any, Any]]],
+) -> None:
+    """As LangChain does with separate ones."""
+    outcomes = []
+    for merge in (list, merge_hooks):
+        model = ScriptedModel(script=lambda _: "Done.")
+        agent: Any = create_agent(model, middleware=merge([kind() for kind in kinds]))
+        outcome = agent.invoke({"messages": [("user", ">")]})
+        outcomes.append((outcome["messages"][-1].text, outcome.get("seen")))
+    assert outcomes[0] == outcomes[1]
 
 
 def test_a_call_of_ours_is_one_trace() -> None:

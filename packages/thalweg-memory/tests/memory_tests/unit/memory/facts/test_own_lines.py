@@ -1,7 +1,6 @@
-"""Lines of one form that are a person's own, and lines of it that are another's.
+"""Lines that a person wrote, and lines of the same form that quote others.
 
-Both lists were written before the rules that tell them apart: the rules of that time kept one of
-`OWN`, and left out all but one of `OTHERS`. `UNDECIDED` has those whose form shows no difference.
+`UNDECIDED` has those that their form does not distinguish.
 """
 
 import pytest
@@ -53,6 +52,9 @@ OTHERS = [
     "> 1. I only shop at Acme\n> 2. I live in Oslo",
     "> 2026-03-01 we met. I only shop at Acme",
     "> 10:02 Bob: I only shop at Acme",
+    "Bob wrote:\n\n> 5 of us are here. I only shop at Acme",
+    "Bob wrote: \n> 5 of us are here. I only shop at Acme",
+    "> 5 of us are here\nand go on: I only shop at Acme",
     "10:02 Bob: I only shop at Acme\n10:03 Ann: ok",
     "[10:02] Bob: I only shop at Acme",
     "10:02 <bob> I only shop at Acme\n10:03 <ann> ok",
@@ -75,11 +77,12 @@ OTHERS = [
 
 
 UNDECIDED = {
+    "> 8 h of sleep\nor I am no use": "left out",
     "My limits:\n> 50 kg is too heavy\n> 3 hours of meetings and I'm useless": "left out",
     "00:01 so today I only shop at Acme\n00:05 and then we": "kept",
     "# Tool output\nI only shop at Acme": "kept",
 }
-"""A quotation below a colon, the text of a film, a heading of two words."""
+"""A wrapped quotation, one below a colon, the text of a film, a heading of two words."""
 
 
 @pytest.mark.parametrize("text", [text for text in OWN if text not in UNDECIDED])
