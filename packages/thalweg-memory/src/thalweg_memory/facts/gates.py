@@ -189,7 +189,8 @@ _ROLE = (
 """Names of roles in the markup of chat templates."""
 _DELIMITER = re.compile(
     rf"</?\s*{_ROLE}(?:[\s_:-][^<>\n]{{0,80}})?>"
-    r"|<\|[^|<>\n]{1,40}\|>|</?s>|<<\s*/?\s*SYS\s*>>|\[\s*/?\s*(?:INST|SYSTEM|SYS|USER|ASSISTANT)"
+    r"|<\|[^|<>\n]{1,40}\|>|</?s>|<<\s*+(?:/\s*+)?SYS\s*>>"
+    r"|\[\s*+(?:/\s*+)?(?:INST|SYSTEM|SYS|USER|ASSISTANT)"
     rf"[^\]\n]{{0,40}}\]|^[ \t]*#{{1,6}}[ \t]*{_ROLE}(?: {_ROLE})?[ \t]*(?:[:：][^\n]*)?$"
     r"|^[ \t]*(?:[-=~]{2,}|[*_]{3,})[ \t]*"
     r"(?:begin|end|start|stop|system|user|assistant|memory|new)\b[^\n]*$"
