@@ -39,9 +39,9 @@ from thalweg_memory.store.tables import MemoryStore
 
 _log = logging.getLogger("thalweg.memory")
 _Stamp = tuple[int, ...]
-_GAP_S = 0.5
-"""Seconds after which a missing document is a deleted one: an editor may rename it, and then write
-the new one."""
+_RENAME_WAIT_S = 0.5
+"""Seconds before a missing document counts as deleted: an editor may rename it, and then write the
+new one."""
 
 
 class DocumentFiles:
@@ -168,7 +168,7 @@ class DocumentFiles:
         operation = None
         with _storage_errors(file.path):
             if file.read() is None and file.written():
-                time.sleep(_GAP_S)
+                time.sleep(_RENAME_WAIT_S)
             while True:
                 stamp, raw, written = file.stamp(), file.read(), file.written()
                 digest = "" if raw is None else _digest(raw)

@@ -349,18 +349,20 @@ class FilesystemBackend(BackendProtocol):
         return self._beneath(self._as_on_disk(validate_path(path)), make=make, follow=follow)
 
     def _as_on_disk(self, path: str) -> str:
-        """Return a path with its names as the disk has them, for `é` of one or two characters."""
+        """Return a path whose names have the Unicode form, composed or not, that the disk has."""
         if path.isascii():
             return path
         place = self.cwd
         for name in path[1:].split("/"):
-            same = [name]
+            matches = [name]
             with suppress(OSError):
                 if not os.path.lexists(place / name):
-                    plain = unicodedata.normalize("NFC", name)
+                    composed = unicodedata.normalize("NFC", name)
                     found = os.listdir(place)  # noqa: PTH208  # names are enough
-                    same = [one for one in found if unicodedata.normalize("NFC", one) == plain]
-            place /= same[0] if len(same) == 1 else name
+                    matches = [
+                        one for one in found if unicodedata.normalize("NFC", one) == composed
+                    ]
+            place /= matches[0] if len(matches) == 1 else name
         return f"/{place.relative_to(self.cwd).as_posix()}"
 
     def _make_root(self) -> None:

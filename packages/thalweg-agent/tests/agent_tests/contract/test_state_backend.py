@@ -39,7 +39,7 @@ def test_a_text_in_the_input_is_a_file() -> None:
     """As a caller may pass it: `invoke({"files": {"/a.md": "text"}})`."""
     files = merge_files({}, [{"/a.md": "my text", "/b.md": None}])
     assert files == {"/a.md": {"content": "my text", "encoding": "utf-8"}}
-    with pytest.raises(ConfigError, match=r"files: /b\.md is 5, which is no file; pass its"):
+    with pytest.raises(ConfigError, match=r"files: /b\.md is 5, which is not a file; pass its"):
         merge_files(files, [{"/b.md": 5}])
 
 

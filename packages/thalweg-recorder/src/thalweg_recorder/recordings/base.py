@@ -10,7 +10,7 @@ from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.wires.base import Note
 from thalweg.redaction.secrets import redact
 
-REDACTED_CHARS = 4_000
+TITLE_SOURCE_CHARS = 4_000
 """Characters of a request that are redacted for its title, which has at most 80 of them."""
 
 
@@ -129,4 +129,4 @@ class Recording:
         Secrets in a request are redacted before it is cut: no beginning of one is left.
         """
         text = next((one.text for one in self.messages if one.is_request), "")
-        return self.session.title or title_of(redact(text[:REDACTED_CHARS]))
+        return self.session.title or title_of(redact(text[:TITLE_SOURCE_CHARS]))

@@ -172,7 +172,7 @@ class RemoteShell(RunFiles, SandboxBackendProtocol):
         """See `SandboxBackendProtocol.execute`; commands of one thread run one after another."""
         return self._mirror().execute(command, timeout)
 
-    def forget(self, owner: str, thread: str) -> None:
+    def end_sandbox(self, owner: str, thread: str) -> None:
         """End the sandbox of a thread if it has `close`, else delete the thread's files there."""
         with self._lock:
             mirror = self._mirrors.pop((owner, thread), None)
@@ -180,7 +180,7 @@ class RemoteShell(RunFiles, SandboxBackendProtocol):
             if mirror is not None:
                 mirror.close()
         except Exception as error:  # noqa: BLE001 (a service may raise anything)
-            problem = "the sandbox of thread %s is left: %s"
+            problem = "the sandbox of thread %s was not ended: %s"
             _log.warning(problem, thread, error)
 
     def _mirror(self) -> "Mirror":
@@ -226,7 +226,7 @@ class Mirror:
             return response
 
     def close(self) -> None:
-        """See `RemoteShell.forget`."""
+        """See `RemoteShell.end_sandbox`."""
         close = getattr(self.remote, "close", None)
         with self._lock:
             if close is not None:

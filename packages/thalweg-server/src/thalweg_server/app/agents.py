@@ -257,10 +257,10 @@ class Agents:
             raise ConfigError("agents", problem, f"there are: {', '.join(dict.fromkeys(known))}")
         return await self.of(settings, model, state=STATE_MESSAGES)
 
-    def forget(self, owner: str, thread: str) -> None:
-        """End the custom sandbox of a thread; see `RemoteShell.forget`."""
+    def end_sandbox(self, owner: str, thread: str) -> None:
+        """End the custom sandbox of a thread; see `RemoteShell.end_sandbox`."""
         if self._shell is not None:
-            self._shell[1].forget(owner, thread)
+            self._shell[1].end_sandbox(owner, thread)
 
     async def close(self) -> None:
         """End connections to servers of tools."""

@@ -102,8 +102,8 @@ class ThreadRemoval(TenantPart):
         parts = self._parts
         await parts.journal.delete(self._owner, thread)  # first: it knows of runs under way
         await parts.checkpoints.of(self._owner).adelete_thread(thread)
-        await parts.forget_sandbox(self._owner, thread)
         left = await asyncio.to_thread(self._delete, thread, forget=forget)
+        await parts.end_sandbox(self._owner, thread)  # last: its service may take long
         is_custom = parts.settings().sandbox.use == "custom"
         return (*left, _LEFT_IN_SANDBOXES) if is_custom else left
 
@@ -263,7 +263,10 @@ class OwnerDeletion(TenantPart):
         parts, owner, left = self._parts, self._owner, list[str]()
         for _ in range(_ROUNDS):
             await parts.journal.delete_crons(owner)
-            names = {*await parts.journal.newest(owner), *await asyncio.to_thread(self._names)}
+            names = {
+                *await parts.journal.unended_or_newest(owner),
+                *await asyncio.to_thread(self._names),
+            }
             if not names:
                 break
             unended = [await parts.journal.unended(owner, thread) for thread in names]

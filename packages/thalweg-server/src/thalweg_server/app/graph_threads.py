@@ -95,7 +95,7 @@ class TenantGraphThreads(TenantPart):
         rows = [one.row for one in found]
         every = await asyncio.to_thread(self._documents.list, self._owner, THREAD_METADATA)
         metadata = {one.name: one.body for one in every}
-        newest = await self._parts.journal.newest(self._owner)
+        newest = await self._parts.journal.unended_or_newest(self._owner)
         return [
             GraphThread(row, metadata.get(row.thread, {}), status_of(newest.get(row.thread)))
             for row in rows

@@ -356,7 +356,7 @@ class App:
             places=places,
             converter=Converter(_upload_policy(settings)),
             agents=agents,
-            forget_sandbox=agents.forget,
+            end_sandbox=agents.end_sandbox,
             metrics=self.metrics,
             any_model=self._any_model,
         )
@@ -431,10 +431,10 @@ class _LazyAgents:
         except Exception:  # noqa: BLE001 (a model may raise anything; who asks for an answer is told)
             _log.debug("no agent could be built before the first run", exc_info=True)
 
-    async def forget(self, owner: str, thread: str) -> None:
-        """End the sandbox of a thread; see `RemoteShell.forget`."""
+    async def end_sandbox(self, owner: str, thread: str) -> None:
+        """End the sandbox of a thread; see `RemoteShell.end_sandbox`."""
         if self._made is not None:
-            await asyncio.to_thread(self._made.forget, owner, thread)
+            await asyncio.to_thread(self._made.end_sandbox, owner, thread)
 
     async def close(self) -> None:
         """End connections to servers of tools."""

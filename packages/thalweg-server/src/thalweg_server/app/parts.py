@@ -85,7 +85,7 @@ class AppParts:
     upload_locks: UploadLocks = field(default_factory=WeakValueDictionary)
     agents: "Callable[[], Awaitable[Agents]]"
     """Who makes agents; imported when first asked."""
-    forget_sandbox: Callable[[str, str], Awaitable[None]]
+    end_sandbox: Callable[[str, str], Awaitable[None]]
     """Ends the custom sandbox of an owner's thread."""
     metrics: Metrics
     any_model: bool = False

@@ -355,7 +355,7 @@ class TenantGraphRuns(TenantPart):
             await self._parts.journal.delete(self._owner, thread, run)
 
     async def _check_last(self, thread: str, runs: Collection[str]) -> None:
-        """Check that no other run of a thread continues, or continued, from the state of some."""
+        """Check that no run outside of `runs` is active, or continued from their state."""
         for other in await self._parts.journal.unended(self._owner, thread, now_ms()):
             if other.key.run not in runs:
                 raise BusyError(thread, other.key.run)
@@ -365,7 +365,9 @@ class TenantGraphRuns(TenantPart):
             performed.pop()
         if later := [run for _, run in performed if run in runs]:
             problem = f"run {performed[-1][1]} continued from the state of run {later[-1]}"
-            raise ConfigError("rollback", problem, f"roll it back first, or {_REWIND}")
+            raise ConfigError(
+                "rollback", problem, f"roll back run {performed[-1][1]} first, or {_REWIND}"
+            )
 
     async def _restore_before(self, thread: str, runs: Collection[str]) -> None:
         """Restore the state of a thread from before its newest runs."""

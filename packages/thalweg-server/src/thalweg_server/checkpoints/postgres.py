@@ -77,7 +77,7 @@ class _Boxed:
     value: str | float
 
 
-def _is_json(value: object) -> bool:
+def _fits_jsonb(value: object) -> bool:
     """Return whether PostgreSQL's JSON can have a value, if its type is one of JSON."""
     if isinstance(value, str):
         return "\0" not in value and stored_text(value) == value
@@ -114,7 +114,7 @@ class OwnedCheckpoints(AsyncPostgresSaver, BatchSaver):
     ) -> RunnableConfig:
         """Store a checkpoint, values that JSON lacks as bytes; see `BaseCheckpointSaver.aput`."""
         values = checkpoint["channel_values"].items()
-        boxed = {name: one if _is_json(one) else _Boxed(one) for name, one in values}
+        boxed = {name: one if _fits_jsonb(one) else _Boxed(one) for name, one in values}
         checkpoint = {**checkpoint, "channel_values": boxed}
         return await super().aput(config, checkpoint, metadata, new_versions)
 

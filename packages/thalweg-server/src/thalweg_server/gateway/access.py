@@ -52,7 +52,7 @@ class GatewayCaller:
     """
 
     def __init__(self, request: Request, answered: ExitStack) -> None:
-        self._answered = answered
+        self._until_answered = answered
         self.gateway: Gateway = request.app.state.gateway
         self.tenant: Tenant = self.gateway.app.tenant(request.scope[OWNER])
         self.streams = self.gateway.streams
@@ -63,8 +63,8 @@ class GatewayCaller:
         return f"{self._root}{path_of(template, *names)}"
 
     def open_stream(self) -> None:
-        """Count a stream until the request is answered; see `Streams.one`."""
-        self._answered.enter_context(self.streams.one(self.tenant.owner))
+        """Count a stream until the request is answered; see `Streams.counted`."""
+        self._until_answered.enter_context(self.streams.counted(self.tenant.owner))
 
     def starting(self) -> AbstractAsyncContextManager[None]:
         """Let a run be started inside; see `Budgets.starting`."""

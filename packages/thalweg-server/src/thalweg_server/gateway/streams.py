@@ -55,7 +55,7 @@ class Streams:
         return self._open.total()
 
     @contextmanager
-    def one(self, owner: str) -> Iterator[None]:
+    def counted(self, owner: str) -> Iterator[None]:
         """Count a stream of an owner until the block ends; enter it before any work for it.
 
         Raises (when entered):

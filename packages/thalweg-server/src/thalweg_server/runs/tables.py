@@ -195,9 +195,10 @@ class Tables(ABC):
         statement += " ORDER BY number DESC LIMIT ?"
         return [_run(row) for row in await self._read(owner, statement, [*values, limit])]
 
-    async def newest(self, owner: str) -> Mapping[str, RunRecord]:
+    async def unended_or_newest(self, owner: str) -> Mapping[str, RunRecord]:
         """Return a run of each thread of an owner: one that has not ended, else the newest."""
-        rows = await self._read(owner, _NEWEST, (owner, owner))
+        rows = await self._read(owner, _UNENDED_OR_NEWEST, (owner, owner))
+        # Rows of runs that have not ended come last, and replace the newest run of their thread.
         return {run.key.thread: run for run in map(_run, rows)}
 
     async def begun(self, owner: str, thread: str) -> Collection[str]:
@@ -390,7 +391,7 @@ COUNT_ACTIVE = f"SELECT count(*) FROM runs WHERE owner = ? AND {_IS_UNENDED} AND
 """See `Tables.count_active`."""
 CREATED_AT = "SELECT created FROM runs WHERE owner = ? ORDER BY number DESC LIMIT 1 OFFSET ?"
 """See `Tables.created_at`."""
-_NEWEST = (
+_UNENDED_OR_NEWEST = (
     f"SELECT {_COLUMNS} FROM runs WHERE owner = ? AND ({_IS_UNENDED} OR number IN"  # noqa: S608
     f" (SELECT max(number) FROM runs WHERE owner = ? GROUP BY thread)) ORDER BY {_IS_UNENDED}"
 )

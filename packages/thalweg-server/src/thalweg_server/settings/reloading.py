@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from thalweg.errors import SettingsError
 from thalweg_server.settings.loading import SettingsReport, examine, examine_text, find
@@ -110,7 +111,9 @@ def _keeping(old: Settings, new: Settings, file: str) -> tuple[Settings, tuple[s
     Raises:
         SettingsError: With the kept settings, the new ones would allow access without a key.
     """
-    kept, names, host = {}, [], old.gateway.host
+    kept: dict[str, Any] = {}
+    names: list[str] = []
+    host = old.gateway.host
     for section, fields in _AT_START.items():
         before, after = getattr(old, section), getattr(new, section)
         values = {one: getattr(before, one) for one in fields}

@@ -118,7 +118,7 @@ async def test_a_deleted_thread_leaves_nothing_in_its_sandbox(
             assert any("sandbox.factory" in line for line in await bob.deletion.delete())
             assert (remote / "bob" / "t1" / "b.txt").exists() == (factory == "make_closed")
             assert (await bob.threads.list()).items == ()
-    assert "the sandbox of thread t1 is left: the service does not answer" in caplog.text
+    assert "the sandbox of thread t1 was not ended: the service does not answer" in caplog.text
 
 
 async def test_a_factory_that_is_none_is_refused_at_the_start(tmp_path: Path) -> None:

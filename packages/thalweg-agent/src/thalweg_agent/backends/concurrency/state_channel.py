@@ -27,7 +27,7 @@ SNAPSHOT_EVERY = 50
 """Deltas that a loaded thread replays at most."""
 
 Delta = Mapping[str, Any]
-"""Of files, texts and `None` by path."""
+"""By path: a file, a text, or `None` for a deleted one."""
 
 
 class Files(dict[str, FileData]):
@@ -84,14 +84,14 @@ def stamps_of(delta: Delta) -> dict[str, Stamp]:
 def _stamp(delta: Mapping[str, Any], path: str) -> Stamp | None:
     data = delta[path]
     if not isinstance(data, dict | str | None):
-        problem = f"{path} is {data!r:.60}, which is no file"
+        problem = f"{path} is {data!r:.60}, which is not a file"
         raise ConfigError("files", problem, "pass its text as a str")
     stamp = data.get(STAMP) if isinstance(data, dict) else delta.get(GONE, {}).get(path)
     return None if stamp is None else (stamp[0], stamp[1])
 
 
 def clean(data: Any) -> FileData | None:  # noqa: ANN401 (whatever was written)
-    """Take a file out of a delta, without its stamp; a text is one without times."""
+    """Return a file of a delta without its stamp; a text becomes a file without times."""
     if isinstance(data, str):
         return FileData(content=data, encoding="utf-8")
     if data is None or STAMP not in data:

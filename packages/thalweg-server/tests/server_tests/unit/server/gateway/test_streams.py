@@ -63,7 +63,7 @@ def application(sources: dict[str, Source], streams: Streams) -> FastAPI:
     answers_problems(made)
 
     async def counted() -> AsyncIterator[None]:
-        with streams.one("ada"):
+        with streams.counted("ada"):
             yield
 
     @made.get("/{name}", dependencies=[Depends(counted)])
