@@ -61,7 +61,7 @@ SEARCHED = 5
 NAMES = (*SHOWN, "calls", "summaries", "tokens", "invalid", "over", "wrong", "peak", "rss_mb")
 WHOLE = {"invalid", "over", "wrong", "peak", "rss_mb", "search_ms"}
 _SUMMARY = """## Goal
-- The tasks are performed in the order in which they are asked for.
+- The tasks are performed in the order of the requests.
 ## State of work
 - Task {task} began; the sources of the tasks before it were read, and all of their values reported.
 - The report of a task names the six values that it asks for, and its seal.

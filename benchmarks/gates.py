@@ -86,21 +86,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--chars", type=int, default=10_000, help="of the shorter text")
     parser.add_argument("--only", choices=GATES, action="append")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     signal.signal(signal.SIGVTALRM, _raise)
     missed = 0
-    for name in asked.only or GATES:
+    for name in options.only or GATES:
         gate, total = GATES[name], 0.0
         for fragment, beginning in product(FRAGMENTS, BEGINNINGS):
-            took = seconds(gate, repeated(fragment, 2 * asked.chars, beginning))
+            took = seconds(gate, repeated(fragment, 2 * options.chars, beginning))
             total += took
             if 1_000 * took <= MOST_MS:
                 continue
-            shorter = seconds(gate, repeated(fragment, asked.chars, beginning))
+            shorter = seconds(gate, repeated(fragment, options.chars, beginning))
             if took >= PATIENCE or took > MOST_RATIO * shorter:
                 missed += 1
                 print(f"{name:<16} {fragment!r:<14} {1_000 * took:>7.0f} ms {took / shorter:>5.1f}")
-        mean = 1e9 * total / (len(FRAGMENTS) * len(BEGINNINGS)) / (2 * asked.chars)
+        mean = 1e9 * total / (len(FRAGMENTS) * len(BEGINNINGS)) / (2 * options.chars)
         print(f"{name:<16} {'all':<14} {mean:>7.0f} ns a character", flush=True)
     return int(missed > 0)
 

@@ -198,9 +198,9 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5, help="processes of each kind")
     parser.add_argument("--messages", type=int, default=2_000, help="of the thread of `step`")
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.worker:
-        name, what, messages = asked.worker
+    options = parser.parse_args()
+    if options.worker:
+        name, what, messages = options.worker
         if what == "step":
             print(json.dumps(_step(name, int(messages))))
         elif what == "new":
@@ -209,7 +209,7 @@ def main() -> int:
             act = {"import": _import, "nothing": _nothing, "warm": _warm}[what]
             print(json.dumps(act(name)))
         return 0
-    runs, messages = (1, 200) if asked.quick else (asked.runs, asked.messages)
+    runs, messages = (1, 200) if options.quick else (options.runs, options.messages)
     return 0 if beside(runs, messages) else 1
 
 

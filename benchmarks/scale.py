@@ -141,8 +141,11 @@ class SlotThread:
         """Have a turn: a request after some messages, a call, its result, an answer."""
         place, words = len(self.messages), (Text(f"{time.time()} {KILOBYTE}"),)
         call = ToolCall(f"look{place}", "look", '{"topic": "t"}')
-        asked, result = Message("user", words), Message("tool", words, answers=call.id, name="look")
-        for more in ((*new, asked), (Message("assistant", (*words, call)), result)):
+        request, result = (
+            Message("user", words),
+            Message("tool", words, answers=call.id, name="look"),
+        )
+        for more in ((*new, request), (Message("assistant", (*words, call)), result)):
             self.messages += more
             self._slot.view(KEY.thread, self.messages, HOST)
         self.messages.append(Message("assistant", words))
@@ -169,8 +172,8 @@ class MiddlewareThread:
     def run(self, new: Sequence[Message]) -> None:
         """Have a turn: a request after some messages, a call, its result, an answer."""
         written: list[BaseMessage] = WIRES["langchain"].write(new)
-        asked = HumanMessage(f"{time.time()} {KILOBYTE}")
-        self._agent.invoke({"messages": [*written, asked]}, config(KEY.thread))
+        request = HumanMessage(f"{time.time()} {KILOBYTE}")
+        self._agent.invoke({"messages": [*written, request]}, config(KEY.thread))
 
     def search(self, query: str) -> str:
         """Search in the thread."""

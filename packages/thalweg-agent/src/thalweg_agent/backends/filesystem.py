@@ -160,13 +160,13 @@ class FilesystemBackend(BackendProtocol):
         """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
         kind = read_file_type(file_path)
         try:
-            with self._at(file_path) as place, opened(place) as (file, size):
+            with self._at(file_path) as place:
                 if kind == "text":
-                    return _text_page(file, size, offset, limit)
+                    with opened(place) as (file, size):
+                        return _text_page(file, size, offset, limit)
                 raw = read_bytes(place, MAX_VIDEO_INPUT_BYTES if kind == "video" else None)
-            return ReadResult(
-                file_data=FileData(content=b64encode(raw).decode(), encoding="base64")
-            )
+            data = FileData(content=b64encode(raw).decode(), encoding="base64")
+            return ReadResult(file_data=data)
         except _NO_FILE:
             return ReadResult(error=f"File '{file_path}' not found")
         except (PathError, OSError, UnicodeDecodeError) as problem:

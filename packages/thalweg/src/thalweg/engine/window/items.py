@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import filterfalse
-from operator import attrgetter, is_
+from operator import is_
 
 from thalweg.engine.compaction import texts
 from thalweg.engine.entries import (
@@ -35,7 +35,6 @@ NO_RESULT, NO_ANSWER, NO_WORDS, BEGINS = (
 )
 CONTINUE_PROMPT = Message("user", (Text(NO_ANSWER),), kind="injected")
 """Follows an answer without calls, if the model is asked for another one."""
-_MESSAGE = attrgetter("message")
 
 
 @dataclass(frozen=True, slots=True)

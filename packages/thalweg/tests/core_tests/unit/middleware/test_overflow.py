@@ -635,13 +635,13 @@ USE_WITH_WORDS_OF_SIZE = (
 """Both were written before the rule between them. The one before read none of the first."""
 
 
-@pytest.mark.parametrize("said", LARGE_WITH_WORDS_OF_USE)
-def test_a_hint_at_quotas_does_not_hide_the_size(said: str) -> None:
-    overflow = overflow_of(ValueError(said))
+@pytest.mark.parametrize("text", LARGE_WITH_WORDS_OF_USE)
+def test_a_hint_at_quotas_does_not_hide_the_size(text: str) -> None:
+    overflow = overflow_of(ValueError(text))
     assert overflow is not None
     assert overflow.kind in {"tokens", "sum"}
 
 
-@pytest.mark.parametrize("said", USE_WITH_WORDS_OF_SIZE)
-def test_tokens_of_a_rate_are_no_size(said: str) -> None:
-    assert overflow_of(ValueError(said)) is None
+@pytest.mark.parametrize("text", USE_WITH_WORDS_OF_SIZE)
+def test_tokens_of_a_rate_are_no_size(text: str) -> None:
+    assert overflow_of(ValueError(text)) is None

@@ -135,11 +135,11 @@ SETTING_BEHIND_A_COLON = (
 """Both were written before the rule between them. The one before read four of the first."""
 
 
-@pytest.mark.parametrize("said", CONTENT_BEHIND_A_COLON)
-def test_a_word_behind_a_colon_is_no_setting(said: str) -> None:
-    assert rejection_of(RefusalError(said)) is not None
+@pytest.mark.parametrize("text", CONTENT_BEHIND_A_COLON)
+def test_a_word_behind_a_colon_is_no_setting(text: str) -> None:
+    assert rejection_of(RefusalError(text)) is not None
 
 
-@pytest.mark.parametrize("said", SETTING_BEHIND_A_COLON)
-def test_a_path_behind_a_colon_is_a_setting(said: str) -> None:
-    assert rejection_of(RefusalError(said)) is None
+@pytest.mark.parametrize("text", SETTING_BEHIND_A_COLON)
+def test_a_path_behind_a_colon_is_a_setting(text: str) -> None:
+    assert rejection_of(RefusalError(text)) is None
