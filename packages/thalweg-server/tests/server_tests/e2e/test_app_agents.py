@@ -68,9 +68,12 @@ async def test_a_server_of_tools_that_died_is_started_again(
 async def test_a_server_that_does_not_answer_is_waited_for_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app_tools, "PATIENCE_S", 0.5)
+    # A cancellation while its process starts would leave streams of `mcp` open.
+    monkeypatch.setattr(app_tools, "PATIENCE_S", 3.0)
     monkeypatch.setattr(app_tools, "AGAIN_S", 0.0)
-    servers = {"hangs": {"command": sys.executable, "args": ["-c", "import time; time.sleep(600)"]}}
+    started = tmp_path / "started"
+    program = f"import time; open({str(started)!r}, 'a').write('.'); time.sleep(600)"
+    servers = {"hangs": {"command": sys.executable, "args": ["-c", program]}}
     async with open_app(settings(mcp_servers=servers), home=tmp_path) as app:
         agents = await app.parts.agents()
         made = await agents.of(app.settings)
@@ -78,6 +81,8 @@ async def test_a_server_that_does_not_answer_is_waited_for_once(
         async with asyncio.timeout(60):
             for _ in range(10):
                 assert await agents.of(app.settings) is made
+            while started.stat().st_size < 2:  # noqa: ASYNC110 (written by another process)
+                await asyncio.sleep(0.05)
 
 
 async def test_a_connection_whose_library_cancels_it_is_tried_again(
