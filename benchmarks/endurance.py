@@ -145,14 +145,18 @@ class CheckedModel(ChatAnthropic):
     """Plays the current task; what its client would send is checked, counted and priced."""
 
     task: Any = None
-    counted: Any = None
-    """Sums since the last task, by the names of the fields of a line."""
+    _counted: Any = None
     _cache: Any = None
     _counter: Any = None
 
+    @property
+    def counted(self) -> Any:  # noqa: ANN401 (a `Counter` of integers and floats)
+        """Sums since the last task, by the names of the fields of a line; no setting of a model."""
+        return self._counted
+
     def renew(self, task: Task) -> None:
         """Begin a task: clear the counts and caches of texts, keep the cache of the provider."""
-        self.task, self.counted, self._counter = task, Counter(), TokenCounter()
+        self.task, self._counted, self._counter = task, Counter(), TokenCounter()
         read_records.cache_clear()
         self._cache = self._cache or PromptCache()
 
