@@ -455,8 +455,9 @@ def _tariff_text(tariff: Tariff) -> tuple[str, str]:
     return tariff_json, digest_of(tariff_json)
 
 
-OPEN_THREADS = 256
-"""Threads kept open in memory: the least recently used is opened again from the archive."""
+OPEN_THREADS, RUNNING_THREADS = 256, 1_024
+"""Threads kept open in memory, and those of them in a run: the least recently used is opened again
+from the archive. One in a run is needed again; a run that breaks off may leave its thread here."""
 _log = logging.getLogger("thalweg.threads")
 _FOREIGN = (
     "the state of thread %r (owner %r) belongs to another thread or owner: "
@@ -737,12 +738,19 @@ class SessionPool:
             return
         with self._lock:
             self._open[session.key, session.number] = opened
-            while len(self._open) > OPEN_THREADS:
-                (key, _), evicted = self._open.popitem(last=False)
+            while len(self._open) > OPEN_THREADS and (place := self._evictable()):
+                key, evicted = place[0], self._open.pop(place)
                 has_id = not key.thread.startswith(SUBAGENT_SEPARATOR)
                 is_last = not has_id and all(other != key for other, _ in self._open)
                 if is_last and evicted.session.archive is self._archives.get(MEMORY):
                     evicted.session.archive.delete(key)  # its caller has all of it
+
+    def _evictable(self) -> tuple[ThreadKey, int] | None:
+        """Return the place of the least recently used thread that no run needs."""
+        if len(self._open) > RUNNING_THREADS:
+            return next(iter(self._open))
+        idle = (place for place, one in self._open.items() if not one.session.is_running)
+        return next(idle, None)
 
     def close(self) -> None:
         """Close the archive if it was opened here; one that was passed belongs to its owner."""

@@ -1,14 +1,25 @@
 """What an open thread keeps of the prompts and tools in addition to its messages."""
 
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 
 from core_tests.unit.archive.threads.driver import KEY
+from thalweg import ContextMiddleware
 from thalweg.archive import Logged, SqliteArchive
 from thalweg.archive.threads.journal import TurnRecord
-from thalweg.archive.threads.session import ThreadSession
+from thalweg.archive.threads.session import ThreadSession, open_session
 from thalweg.context.request.last_check import Overhead
+from thalweg.context.turn import threads
 from thalweg.context.turn.threads import OpenThread
 from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.engine import Engine
@@ -18,6 +29,7 @@ from thalweg.engine.pricing.tariff import Tariff
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.window.budget import Budget
 from thalweg.errors import ConflictError, HandleError
+from thalweg.testing import ScriptedModel
 
 
 def beside(system: str, tools: str = "[]") -> Overhead:
@@ -88,3 +100,44 @@ def test_a_turn_that_is_not_first_stores_no_prompt() -> None:
         thread.session.enter(replace(BLANK, system=system), (), new)
     with pytest.raises(HandleError):
         archive.attachment(KEY, system)
+
+
+@pytest.mark.parametrize(("running", "is_opened_once"), [(1_024, True), (3, False)])
+def test_a_thread_stays_open_while_its_run_needs_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, running: int, *, is_opened_once: bool
+) -> None:
+    """Only those of ended runs are limited, up to another limit for runs that broke off."""
+    arrived, times = asyncio.Barrier(6), Counter[str]()
+
+    @tool
+    async def meet() -> str:
+        """Wait for the other runs."""
+        await arrived.wait()
+        return "all are here"
+
+    def script(messages: Sequence[BaseMessage]) -> AIMessage:
+        call: Any = {"name": "meet", "args": {}, "id": f"call-{len(messages)}"}
+        return AIMessage("", tool_calls=[call] if len(messages) < 5 else [])
+
+    def counting(archive: Any, key: Any, *args: Any, **kwargs: Any) -> ThreadSession:  # noqa: ANN401 (as the function)
+        times[key.thread] += 1
+        return open_session(archive, key, *args, **kwargs)
+
+    async def all_runs() -> None:
+        await asyncio.gather(
+            *(
+                agent.ainvoke({"messages": "go"}, {"configurable": {"thread_id": f"t{number}"}})
+                for number in range(6)
+            )
+        )
+
+    monkeypatch.setattr(threads, "open_session", counting)
+    monkeypatch.setattr(threads, "OPEN_THREADS", 2)
+    monkeypatch.setattr(threads, "RUNNING_THREADS", running)
+    with ContextMiddleware(archive=tmp_path / "thalweg.db") as middleware:
+        model = ScriptedModel(script=script)
+        agent: Any = create_agent(
+            model, [meet], middleware=[middleware], checkpointer=InMemorySaver()
+        )
+        asyncio.run(all_runs())
+    assert (max(times.values()) == 1) is is_opened_once
