@@ -413,13 +413,24 @@ def plan_return(context: PlanningContext, action: Action, reason: Reason) -> Ite
             returned_tokens += context.tokens(message) + sum(r.tokens for r in results)
             kept_positions |= {call, *(result.position for result in results)}
     if returned_tokens:
-        record_tokens = window.planned.item(fold.record).tokens
+        text = _without_skills(context, fold, kept_positions)
         yield replace(
             fold,
             reason=reason,
             turn=context.turn,
-            tokens_before=record_tokens,
-            tokens_after=record_tokens + returned_tokens,
+            tokens_before=window.planned.item(fold.record).tokens,
+            tokens_after=window.planned.item(text).tokens + returned_tokens,
             kept=tuple(sorted(kept_positions)),
+            record=text,
             **_NO_SUMMARY,
         )
+
+
+def _without_skills(context: PlanningContext, fold: Fold, shown: Container[int]) -> str:
+    """Return a compaction's summary without the skills of which all pages are shown again."""
+    record = context.window.record
+    missing = {r.target for r in record.results.values() if r.position not in shown}
+    skills = tuple(s for s in record.skills if s.path in missing or s.position not in shown)
+    if skills == record.skills or fold.rooms is None:
+        return fold.record
+    return _render_record(context, replace(record, skills=skills), (), fold.rooms)

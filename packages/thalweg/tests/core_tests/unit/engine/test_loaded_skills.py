@@ -3,6 +3,7 @@
 import json
 
 from core_tests.property.driving import Drive, quick_count
+from core_tests.property.strategies import Scenario
 from core_tests.unit.engine.threads import (
     call,
     entries,
@@ -16,13 +17,16 @@ from core_tests.unit.engine.threads import (
 )
 from thalweg.engine.compaction.offers import Costs, offer_clear
 from thalweg.engine.compaction.plan import kept_skill_positions, plan_fold
+from thalweg.engine.compaction.policy import RentOrBuy
 from thalweg.engine.compaction.skills import loaded_skill, whole_skills
 from thalweg.engine.compaction.structured_summary import absorb
 from thalweg.engine.compaction.summary_rendering import render
+from thalweg.engine.edits import Fold
 from thalweg.engine.entries import Message, Text
 from thalweg.engine.pricing.table import TARIFFS
 from thalweg.engine.serialization import snapshot_from_bytes, snapshot_to_bytes
 from thalweg.engine.snapshot import EngineSnapshot, Record
+from thalweg.engine.window.budget import Budget
 
 BODY = "---\nname: pdf\ndescription: Fill in forms\n---\n" + "Always flatten the form.\n" * 12
 PATH = "/skills/pdf/SKILL.md"
@@ -208,3 +212,30 @@ def test_loaded_skills_survive_a_restart() -> None:
 
     assert snapshot_from_bytes(snapshot_to_bytes(standing)) == standing
     assert record.skills[0].path == PATH
+
+
+def test_skills_that_come_back_whole_are_not_named_as_missing() -> None:
+    """The summary of the compaction that had removed them changes with it."""
+
+    def all_reads(number: int, skills: int) -> list[Message]:
+        return [
+            m
+            for n in range(skills)
+            for m in (
+                reads(f"r{number}.{n}", f"/skills/s{n}/SKILL.md"),
+                result(f"r{number}.{n}", f"line of the skill {n}. " * 700),
+            )
+        ]
+
+    again = [m for number in (1, 2, 3) for m in (*all_reads(number, 2), says("So."), user("Next."))]
+    messages = (user("Go"), *all_reads(0, 20), *steps(60, 150), *again)
+    policy = RentOrBuy(TARIFFS["anthropic"], memory={"used": 0.0})
+    driven = Drive(Scenario(messages, Budget(window=200_000), "anthropic"), policy=policy).run()
+    removed, returned, *_ = (edit for edit in driven.engine.history if isinstance(edit, Fold))
+    named = [
+        {n for n in range(20) if f"skill s{n}: not shown any more" in edit.record}
+        for edit in (removed, returned)
+    ]
+
+    assert named == [set(range(16)), set()]
+    assert {*range(1, 33)} <= {*returned.kept}
