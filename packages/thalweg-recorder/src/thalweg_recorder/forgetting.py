@@ -44,7 +44,14 @@ def plan_forgetting(
         and (not words or _holds(archive, ThreadKey(owner, thread), words.casefold()))
     ]
     chosen = set(found)
-    return [thread for thread, _ in sessions if not chosen.isdisjoint(names_with_parents(thread))]
+    # An earlier version named the thread of a subagent by its log alone.
+    folders = {(Path(one.source).parent, one.id) for name, one in sessions if name in chosen}
+    return [
+        thread
+        for thread, one in sessions
+        if not chosen.isdisjoint(names_with_parents(thread))
+        or not folders.isdisjoint((path.parent, path.name) for path in Path(one.source).parents)
+    ]
 
 
 def _holds(archive: Archive, key: ThreadKey, words: str) -> bool:

@@ -36,7 +36,7 @@ from thalweg.redaction.secrets import redact
 from thalweg_recorder.forgotten import ForgottenNames
 from thalweg_recorder.hook import is_opted_out
 from thalweg_recorder.recordings import Recording
-from thalweg_recorder.recordings.base import RecordedCompaction
+from thalweg_recorder.recordings.base import NoMessageError, RecordedCompaction
 from thalweg_recorder.recordings.files import read_growing, session_state, sessions_in
 from thalweg_recorder.sessions import (
     OWNER,
@@ -163,6 +163,9 @@ def import_sessions(
                 continue
             known_as = (before.agent, before.resume) if before else ()
             recording = _with_project(read_growing(path, *known_as), path)
+        except NoMessageError:
+            yield Imported(str(path), thread, skipped="without messages")
+            continue
         except RecordingError as error:
             yield Imported(str(path), thread, error=str(error))
             continue

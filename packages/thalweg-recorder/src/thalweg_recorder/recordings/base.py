@@ -8,10 +8,15 @@ from thalweg.archive.threads.finding import title_of
 from thalweg.engine.entries import Message
 from thalweg.engine.pricing.usage import Usage
 from thalweg.engine.wires.base import Note
+from thalweg.errors import RecordingError
 from thalweg.redaction.secrets import redact
 
 TITLE_SOURCE_CHARS = 4_000
 """Characters of a request that are redacted for its title, which has at most 80 of them."""
+
+
+class NoMessageError(RecordingError):
+    """A log is of a known format, and its session has no message yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from thalweg.cli.plugins import load_plugins
 from thalweg.engine.entries import Opaque, Part
 from thalweg.errors import RecordingError
 from thalweg_recorder.recordings import opencode_database
-from thalweg_recorder.recordings.base import Recording, ResumePoint
+from thalweg_recorder.recordings.base import NoMessageError, Recording, ResumePoint
 from thalweg_recorder.recordings.formats import (
     agent_rows,
     aider,
@@ -92,6 +92,7 @@ _MOST_THREADS = 1_000
 """Values of a file that are looked at for a session, before the file is taken for no recording."""
 _ODD = frozenset({"odd_row", "not_a_message"})
 """Codes of notes about rows that are no messages of their format."""
+_NO_MESSAGE = "it holds no message"
 _SHOWN_NAMES = 5
 """Names of sessions in an error."""
 _SIDECARS = ("needles.jsonl", "goals.jsonl", "index.json")
@@ -185,7 +186,8 @@ def _read(path: Path, formats: Formats, *, is_growing: bool) -> Recording:
             problem = problem or f"looks like {known.name}, but {misread}"
     if not problem:
         raise _unknown(path, source, formats)
-    raise RecordingError(str(path), problem, "leave it out, or convert it (docs/recorder.md)")
+    kind = NoMessageError if problem.endswith(_NO_MESSAGE) else RecordingError
+    raise kind(str(path), problem, "leave it out, or convert it (docs/recorder.md)")
 
 
 def _misread(recording: Recording) -> str:
@@ -194,7 +196,8 @@ def _misread(recording: Recording) -> str:
     messages = [one for part in (recording, *recording.subagents) for one in part.messages]
     unread = [one for one in messages if one.line in odd or all(map(_is_opaque, one.parts))]
     if not messages:
-        return "it holds no message"
+        is_read = all(note.code == "left_out" for note in recording.notes)
+        return _NO_MESSAGE if is_read else f"{_NO_MESSAGE} that can be read"
     return f"{len(unread)} of {len(messages)} messages are not in its form" * (
         2 * len(unread) > len(messages)
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.errors import RecordingError
-from thalweg_recorder.recordings.base import Recording
+from thalweg_recorder.recordings.base import NoMessageError, Recording
 from thalweg_recorder.recordings.formats import opencode
 from thalweg_recorder.recordings.rows import as_object
 from thalweg_recorder.recordings.source import RecordedFile
@@ -80,7 +80,7 @@ def read_session(path: Path) -> Recording:
     document = {"info": dict(zip(keys, info, strict=True)), "messages": messages}
     recording = opencode.read(RecordedFile(session, "", document, ()))
     if not recording.messages:
-        raise RecordingError(str(path), "holds no message", "record at least one turn")
+        raise NoMessageError(str(path), "holds no message", "record at least one turn")
     return recording
 
 

@@ -31,6 +31,8 @@ NAME = "claude-code"
 
 _SPEAKERS = frozenset({"user", "assistant"})
 _MARKS = frozenset({"sessionId", "uuid", "parentUuid", "isSidechain"})
+_STATE_MARKS = frozenset({"sessionId", "leafUuid", "isSnapshotUpdate"})
+"""Keys of rows that are no messages: each has at least one."""
 _COMPACTION = "compact_boundary"
 _BOUNDARIES = frozenset({_COMPACTION, "microcompact_boundary"})
 _OWN_NAME = re.compile(r"agent-|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
@@ -43,13 +45,18 @@ _NO_MODEL = "<synthetic>"
 
 
 def detect(source: RecordedFile) -> bool:
-    """Return whether a user or assistant row wraps a message and names its session."""
+    """Return whether a row wraps a message and names its session, or no row is a message."""
     return any(
         as_str(row.get("type")) in _SPEAKERS
         and isinstance(row.get("message"), dict)
         and not _MARKS.isdisjoint(row)
         for row in source.objects
-    )
+    ) or (source.objects != () and all(map(_is_state, source.objects)))
+
+
+def _is_state(row: JsonObject) -> bool:
+    kind = as_str(row.get("type"))
+    return kind not in {"", *_SPEAKERS} and not _STATE_MARKS.isdisjoint(row)
 
 
 def read(source: RecordedFile) -> Recording:

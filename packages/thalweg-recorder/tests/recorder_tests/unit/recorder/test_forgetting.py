@@ -116,6 +116,26 @@ def test_a_session_is_forgotten_with_its_parts_and_files(
         assert f"{KEY.thread}x" not in forgotten
 
 
+@pytest.mark.parametrize("log", [f"{SESSION}.jsonl", "session-2026.jsonl"])
+def test_subagents_that_an_earlier_version_named_are_forgotten_with_their_session(log: str) -> None:
+    """Their logs are in a folder that is named by the session; those of other sessions stay."""
+    logs = {
+        SESSION: f"/logs/{log}",
+        "agent-a1": f"/logs/{SESSION}/subagents/agent-a1.jsonl",
+        "agent-b1": "/logs/other/subagents/agent-b1.jsonl",
+        "": "/logs/unnamed.jsonl",
+    }
+    with open_archive(":memory:") as archive:
+        for name, source in logs.items():
+            message = Message("user", (Text(source),))
+            recording = Recording("r", "claude-code", (message,), session=SessionInfo(id=name))
+            import_recording(archive, recording, ImportSource(source))
+        found = plan_forgetting(archive, SearchFilter(), threads=[KEY.thread])
+        unnamed = archive.threads("local")[-1]
+        assert found == [KEY.thread, "claude-code:agent-a1"]
+        assert plan_forgetting(archive, SearchFilter(), threads=[unnamed]) == [unnamed]
+
+
 def test_the_command_forgets_what_waits_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

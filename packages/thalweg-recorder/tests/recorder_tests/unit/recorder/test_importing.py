@@ -14,6 +14,7 @@ from core_tests.archives import archive_in_memory
 from recorder_tests.unit.recorder.sessions import (
     KEY,
     SESSION,
+    JsonRow,
     call,
     compacted,
     import_one,
@@ -334,3 +335,20 @@ def test_a_redacted_string_with_half_a_character_can_be_stored() -> None:
     safe = redact_escaped('{"a": "\\ud800 API_KEY=\\"hunter2hunter2hunter2\\""}')
     assert "hunter2" not in safe
     assert safe.encode().startswith(b'{"a": "? API_KEY=')
+
+
+def test_a_session_without_a_message_is_skipped_unless_a_row_is_in_another_form(
+    tmp_path: Path,
+) -> None:
+    rows: list[JsonRow | str] = [
+        {"type": "summary", "summary": "Fix the cart", "leafUuid": "u1"},
+        {"type": "file-history-snapshot", "isSnapshotUpdate": False},
+        {"type": "queue-operation", "sessionId": SESSION},
+    ]
+    with open_archive(":memory:") as archive:
+        (none,) = import_sessions(archive, [write(tmp_path, rows)])
+        (other,) = import_sessions(archive, [write(tmp_path, [*rows, {"type": "turn"}])])
+        (broken,) = import_sessions(archive, [write(tmp_path, [*rows, "{broken\n"])])
+    assert (none.skipped, none.error) == ("without messages", "")
+    assert "unknown format" in other.error
+    assert "no message that can be read" in broken.error
