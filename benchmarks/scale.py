@@ -10,7 +10,7 @@ thread, or through `ContextMiddleware` with `state="run"` over LangGraph's SQLit
 is a process of its own. CPU is that of all its threads until a second after the return, and a turn
 has two model calls and four new messages. The first search is in a thread without an index.
 `--many` compares turns of threads that are opened in turn in an archive with few threads and in one
-with many, and has turns of a thousand threads at once, with the middleware and without.
+with many, and turns of a thousand threads at once: with the middleware, deepagents, and neither.
 """
 
 import argparse
@@ -365,10 +365,17 @@ def measure_in_turn(path: Path, threads: int) -> dict[str, float]:
     return _percentiles(walls, spent)
 
 
-def measure_at_once(path: Path | None, threads: int) -> dict[str, float]:
-    """Measure turns of threads of an archive that begin at once; without it, of a plain agent."""
-    given = [] if path is None else [ContextMiddleware(POLICY, archive=path, state="run")]
-    agent, walls = agent_of(given, InMemorySaver()), list[float]()
+def measure_at_once(kind: str, path: Path, threads: int) -> dict[str, float]:
+    """Measure turns of threads that begin at once: ours, of an archive, or another agent's."""
+    is_ours, walls = kind == "thalweg", list[float]()
+    given = [ContextMiddleware(POLICY, archive=path, state="run")] if is_ours else []
+    if kind == "deepagents":
+        from deepagents import create_deep_agent  # noqa: PLC0415 (of the group `arena`)
+
+        model, saver = Model(script=answer), InMemorySaver()
+        agent: Any = create_deep_agent(model=model, tools=[look], checkpointer=saver)
+    else:
+        agent = agent_of(given, InMemorySaver())
 
     async def turn(thread: str) -> None:
         start = time.perf_counter()
@@ -404,8 +411,9 @@ def many(folder: Path, threads: int, at_once: int) -> None:
         _print(f"in turn, of {size:,} threads", run_in_process(measure_in_turn, path, size))
     for number in (at_once // 10, at_once):
         run_in_process(make_many, folder / "once.db", number)
-        _print(f"{number:,} at once", run_in_process(measure_at_once, folder / "once.db", number))
-        _print(f"{number:,} at once, plain", run_in_process(measure_at_once, None, number))
+        for kind in ("thalweg", "deepagents", "plain"):
+            row = run_in_process(measure_at_once, kind, folder / "once.db", number)
+            _print(f"{number:,} at once, {kind}", row)
         _remove(folder / "once.db")
     for size in (TRIED, threads):
         _remove(folder / f"many{size}.db")
