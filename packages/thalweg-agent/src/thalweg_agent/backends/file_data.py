@@ -10,6 +10,11 @@ from thalweg_agent.backends.protocol import FileData
 FileType = Literal["text", "image", "audio", "video", "file"]
 """The type of a file for a model: text, a medium to view or play, or a document."""
 
+MAX_MEDIA_BYTES: Final = 75_000_000
+"""Maximum bytes of a file that is shown.
+
+In base64 it is the largest body that any model accepts (Gemini, 100 MB). The limit of the model in
+use is checked when the request is made."""
 MAX_VIDEO_INPUT_BYTES: Final = 1 << 30
 """Bytes above which a video is not read whole."""
 

@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 
 from thalweg.database.private_files import make_private_folder
 from thalweg.errors import InvalidGlobPatternError, PathError
-from thalweg_agent.backends.file_data import MAX_VIDEO_INPUT_BYTES, read_file_type
+from thalweg_agent.backends.file_data import MAX_MEDIA_BYTES, MAX_VIDEO_INPUT_BYTES, read_file_type
 from thalweg_agent.backends.local.disk import (
     FolderEntry,
     entries,
@@ -58,6 +58,7 @@ from thalweg_agent.backends.searches.folder import FolderSearch, error_text
 from thalweg_agent.backends.searches.globs import compile_grep_include_glob
 from thalweg_agent.backends.searches.matches import capped
 from thalweg_agent.backends.text import (
+    MAX_TEXT_BYTES,
     WHOLE_BYTES,
     check_empty_content,
     edit_text,
@@ -159,21 +160,21 @@ class FilesystemBackend(BackendProtocol):
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """Return a window of lines, unchanged and without numbers; see `BackendProtocol.read`."""
         kind = read_file_type(file_path)
+        most = MAX_VIDEO_INPUT_BYTES if kind == "video" else MAX_MEDIA_BYTES
         try:
             with self._at(file_path) as place:
                 if kind == "text":
                     with opened(place) as (file, size):
                         return _text_page(file, size, offset, limit)
-                raw = read_bytes(place, MAX_VIDEO_INPUT_BYTES if kind == "video" else None)
+                raw = read_bytes(place, most)
             data = FileData(content=b64encode(raw).decode(), encoding="base64")
             return ReadResult(file_data=data)
         except _NO_FILE:
             return ReadResult(error=f"File '{file_path}' not found")
         except (PathError, OSError, UnicodeDecodeError) as problem:
             if isinstance(problem, OSError) and problem.errno == errno.EFBIG:
-                return ReadResult(
-                    error=f"Video file exceeds maximum input size of {MAX_VIDEO_INPUT_BYTES} bytes"
-                )
+                what = "Video file" if kind == "video" else "File"
+                return ReadResult(error=f"{what} exceeds maximum input size of {most} bytes")
             return ReadResult(error=f"Error reading file '{file_path}': {error_text(problem)}")
 
     def write(self, file_path: str, content: str) -> WriteResult:
@@ -196,9 +197,8 @@ class FilesystemBackend(BackendProtocol):
         """Replace a text in a file and keep its line endings; see `BackendProtocol.edit`."""
         try:
             with self._at(file_path) as place, turn(place):
-                edited = edit_text(
-                    read_bytes(place).decode(), old_string, new_string, replace_all=replace_all
-                )
+                content = read_bytes(place, MAX_TEXT_BYTES).decode()
+                edited = edit_text(content, old_string, new_string, replace_all=replace_all)
                 if isinstance(edited, str):
                     return EditResult(error=edited)
                 write_bytes(place, edited[0].encode())

@@ -31,6 +31,8 @@ TRUNCATION_MARKER_TEMPLATE: Final = "... [{omitted_lines} lines truncated] ..."
 
 WHOLE_BYTES: Final = 1 << 24
 """Bytes of a text above which a backend on a disk reads a window instead of the whole file."""
+MAX_TEXT_BYTES: Final = 1 << 26
+"""Bytes of a text above which it is not edited: an edit takes several times as much memory."""
 
 _CHARS_PER_TOKEN = 4
 

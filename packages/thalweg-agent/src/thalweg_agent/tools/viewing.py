@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from thalweg_agent.backends.file_data import (
+    MAX_MEDIA_BYTES,
     create_file_data,
     file_data_to_bytes,
     file_type,
@@ -24,12 +25,6 @@ from thalweg_agent.tools.files import FileToolContext
 from thalweg_agent.tools.reading import FilePage, from_char, page_of, rendered, within
 from thalweg_agent.tools.schemas import DEFAULT_READ_LIMIT, DEFAULT_READ_OFFSET
 from thalweg_agent.tools.video import FRAMES_PER_SECOND, sample_frames
-
-MAX_MEDIA_BYTES = 75_000_000
-"""Maximum bytes of a file that is shown.
-
-In base64 it is the largest body that any model accepts (Gemini, 100 MB). The limit of the model in
-use is checked when the request is made."""
 
 NO_LINES_REQUESTED_WARNING = prompt("no_lines").text
 

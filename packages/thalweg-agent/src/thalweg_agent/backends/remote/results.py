@@ -133,6 +133,7 @@ def as_grep(response: ExecuteResponse, path: str, outside: Outside) -> GrepResul
     if problem := _failure(response):
         return GrepResult(error=f"Path '{path}': {problem}")
     found: list[GrepMatch] = []
+    skipped: list[FileInfo] = []
     strange: str | None = None
     is_cut = response.truncated
     for record in _records(response):
@@ -143,13 +144,15 @@ def as_grep(response: ExecuteResponse, path: str, outside: Outside) -> GrepResul
                 is_cut = True
             case {"path": str(file), "line": int(line), "text": str(text)}:
                 found.append(GrepMatch(path=outside(file), line=line, text=text))
+            case {"skipped": str(file)}:
+                skipped.append(FileInfo(path=outside(file)))
             case _ if (match := _printed_match(record, outside)) is not None:
                 found.append(match)
             case _:
                 strange = str(record)
     if strange is not None and not found:
         return GrepResult(error=f"Path '{path}': {strange}")
-    return GrepResult(matches=found, truncated=is_cut)
+    return GrepResult(matches=found, truncated=is_cut, skipped=skipped)
 
 
 def is_answer(response: ExecuteResponse) -> bool:

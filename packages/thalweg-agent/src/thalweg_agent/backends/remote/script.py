@@ -20,9 +20,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
+from typing import TextIO
 
 COUNTED_BYTES = 1 << 24
-"""In a larger file, lines after the requested ones are not counted."""
+"""In a larger file, lines after the requested ones are not counted, and long lines are cut."""
+MAX_TEXT_BYTES = 1 << 26
+"""A larger file is neither edited nor searched: that takes several times its size of memory."""
 MAX_ENTRIES = 10_000
 SECONDS = {"glob": 5.0, "grep": 15.0}
 NOT_BELOW_THE_ROOT = ("proc", "sys", "dev")
@@ -113,7 +116,7 @@ def emit_window(path: str, size: int, offset: int, limit: int, room: int) -> Non
     is_blank = True
     is_counted = True
     with open(path, encoding="utf-8", newline="") as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(beginnings(file), 1):
             is_blank = is_blank and not line.strip()
             if offset < number <= offset + limit and room > 0:
                 room -= len(line.encode())
@@ -133,6 +136,10 @@ def emit_window(path: str, size: int, offset: int, limit: int, room: int) -> Non
         is_cut = room < 0 and len(window) == 1
         if is_cut:
             content = content.encode()[:room].decode("utf-8", "ignore")
+            if size > COUNTED_BYTES:
+                # For the rest of a line that is marked, a reader downloads the whole file.
+                content += "\n\n[The rest of this line can only be read by a command.]"
+                is_cut = False
         end = offset + len(window)
         emit(
             encoding="utf-8",
@@ -143,6 +150,14 @@ def emit_window(path: str, size: int, offset: int, limit: int, room: int) -> Non
             end_line=end,
             next_offset=end if not is_counted or end < number else None,
         )
+
+
+def beginnings(file: TextIO) -> Iterator[str]:
+    """Yield the lines of a text, of a longer one its first `COUNTED_BYTES` characters."""
+    while line := file.readline(COUNTED_BYTES):
+        yield line
+        while line and not line.endswith(("\n", "\r")):
+            line = file.readline(COUNTED_BYTES)
 
 
 def whole(path: str) -> str:
@@ -169,8 +184,9 @@ def edit_with_files(path: str, old_path: str, new_path: str, everywhere: str) ->
 def edit_file(path: str, old: str, new: str, everywhere: str) -> None:
     """Replace a text in a file under a lock."""
     path = os.path.realpath(path)
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        emit(error="not_a_file")
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_TEXT_BYTES:
+        emit(error="File too large" if stat.S_ISREG(found.st_mode) else "not_a_file")
         return
     with alone():
         try:
@@ -284,13 +300,16 @@ def lines_with(path: str, pattern: str) -> Iterator[tuple[int, str]]:
     """Find lines in a file; in one that is no text, none."""
     try:
         with open(path, "rb") as file:
-            content = file.read()
+            content = file.read(MAX_TEXT_BYTES + 1)
     except OSError:
+        return
+    if len(content) > MAX_TEXT_BYTES:
+        emit(skipped=path)
         return
     if pattern.encode("utf-8", "surrogateescape") not in content or b"\0" in content:
         return
-    text = content.decode("utf-8", "replace")
-    for number, line in enumerate(io.StringIO(text, newline=""), 1):
+    text = io.TextIOWrapper(io.BytesIO(content), "utf-8", "replace", newline="")
+    for number, line in enumerate(text, 1):
         if pattern in line.rstrip("\r\n"):
             yield number, line.rstrip("\r\n")
 

@@ -388,6 +388,18 @@ def test_a_film_is_read_as_bytes_unless_it_is_too_large(
     assert backend.read("/a.mkv").error == "Video file exceeds maximum input size of 3 bytes"
 
 
+@pytest.mark.parametrize("name", ["large.txt", "large.pdf"])
+def test_a_file_of_any_size_is_not_read_whole(
+    backend: FilesystemBackend, root: Path, name: str
+) -> None:
+    """No edit, and no document that no model accepts."""
+    with (root / name).open("wb") as file:
+        file.truncate(1 << 27)
+    assert "large" in (backend.edit(f"/{name}", "a", "b").error or "")
+    if name.endswith("pdf"):
+        assert "exceeds maximum" in (backend.read(f"/{name}").error or "")
+
+
 def test_a_search_passes_over_what_is_binary_or_too_large(root: Path) -> None:
     """And over nothing else: hidden and ignored files are searched."""
     (root / ".gitignore").write_text("ignored.txt")

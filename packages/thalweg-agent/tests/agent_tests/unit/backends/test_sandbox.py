@@ -170,6 +170,36 @@ def test_a_search_and_a_glob_are_bounded_and_say_so(sandbox: FolderSandbox) -> N
     assert "pattern_too_broad" in (sandbox.glob("{a,b}" * 9 + "/" + "x" * 300).error or "")
 
 
+class SmallSandbox(FolderSandbox):
+    """Has little memory for a command."""
+
+    def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
+        """Run it with 600 MB of address space."""
+        return super().execute(f"ulimit -v 600000; {command}", timeout=timeout)
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="it has no limit of memory")
+def test_a_file_larger_than_the_memory_fails_no_method(tmp_path: Path) -> None:
+    """A page of it is read, an edit is refused, and a search names it and finds the others."""
+    sandbox = SmallSandbox(tmp_path)
+    sandbox.write("/small.txt", "heron")
+    with (tmp_path / "large.txt").open("wb") as file:
+        file.write(b"a heron\n")
+        file.truncate(1 << 30)
+
+    page = sandbox.read("/large.txt", limit=1)
+    assert page.file_data is not None
+    assert page.file_data["content"] == "a heron\n"
+    long_line = sandbox.read("/large.txt", offset=1)
+    assert long_line.file_data is not None
+    assert long_line.file_data["content"].endswith("by a command.]")
+    assert "too large" in (sandbox.edit("/large.txt", "heron", "egret").error or "")
+    found = sandbox.grep("heron")
+    assert found.error is None
+    assert [match["path"] for match in found.matches or []] == ["/small.txt"]
+    assert found.skipped == [{"path": "/large.txt"}]
+
+
 def test_a_search_passes_over_what_no_one_wrote_unless_it_is_asked(sandbox: FolderSandbox) -> None:
     """The packs of a repository are most of its bytes, and no text."""
     sandbox.grep_exclude_dirs = (".git", "node_modules")
