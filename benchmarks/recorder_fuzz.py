@@ -45,7 +45,8 @@ VALUES: tuple[Any, ...] = (
     "\0",
 )
 SCHEMA = """
-CREATE TABLE session(id TEXT, directory TEXT, title TEXT, version TEXT, time_created, time_updated);
+CREATE TABLE session(id TEXT, directory TEXT, title TEXT, version TEXT, time_created, time_updated,
+    parent_id TEXT);
 CREATE TABLE message(id TEXT, session_id TEXT, time_created, time_updated, data);
 CREATE TABLE part(id TEXT, message_id TEXT, session_id TEXT, time_created, time_updated, data);
 """
@@ -126,7 +127,7 @@ def write_database(path: Path, dice: random.Random) -> list[Any]:
         session: list[Any] = ["s1", "/src", "Birds", "1.18", 1, 2]
         if not dice.randrange(5):
             session[dice.randrange(1, 6)] = dice.choice([None, 5, b"\xff", "x"])
-        db.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?)", session)
+        db.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, NULL)", session)
         chosen = dice.sample(range(len(ROWS)), dice.randint(1, 3))
         for number, (table, message, data) in enumerate(ROWS):
             value = mutate(data, dice) if number in chosen else data

@@ -78,12 +78,12 @@ def forget(
     forgotten.add(threads)
     for thread in threads:
         archive.delete(ThreadKey(owner, thread))
-        if not (name := session_file(thread.partition(":")[2])):
-            continue
-        failed = forgotten.folder / "queue" / "failed"
-        for file in (*forgotten.folder.glob(f"summaries/{name}.*"), failed / f"{name}.json"):
-            file.unlink(missing_ok=True)
-        shutil.rmtree(failed / name, ignore_errors=True)
+        session, failed = thread.partition(":")[2], forgotten.folder / "queue" / "failed"
+        # Events of a subagent have its own id alone.
+        for name in filter(None, map(session_file, {session, session.rpartition(".")[2]})):
+            for file in (*forgotten.folder.glob(f"summaries/{name}.*"), failed / f"{name}.json"):
+                file.unlink(missing_ok=True)
+            shutil.rmtree(failed / name, ignore_errors=True)
     return archive.prune()
 
 

@@ -362,10 +362,6 @@ def _new_compactions(
     return compactions[before.compactions :]
 
 
-def _without_metadata(message: Message) -> Message:
-    return replace(message, extra="")
-
-
 def row_ids(messages: Sequence[Message]) -> list[str]:
     """Name each row of a source by its content: the same row has the same id in every import.
 
@@ -382,14 +378,14 @@ def row_ids(messages: Sequence[Message]) -> list[str]:
     seen: Counter[str] = Counter()
     ids: list[str] = []
     for message in messages:
-        row = _row_id(_without_metadata(message))
+        row = _row_id(message)
         seen[row] += 1
         ids.append(row if seen[row] == 1 else f"{row}~{seen[row]}")
     return ids
 
 
 def _row_id(message: Message) -> str:
-    named = replace(message, line=-1, usage=None, name="")
+    named = replace(message, line=-1, usage=None, name="", extra="")
     digest = hashlib.blake2b(message_to_json(named).encode(), digest_size=DIGEST_BYTES)
     return f"{message.uid}~{digest.hexdigest()}"
 
@@ -397,7 +393,7 @@ def _row_id(message: Message) -> str:
 def _partial_ids(message: Message) -> list[str]:
     """Name the rows that a message may have been when it was not complete, longest first."""
     return [
-        _row_id(_without_metadata(replace(message, parts=message.parts[:parts])))
+        _row_id(replace(message, parts=message.parts[:parts]))
         for parts in range(len(message.parts) - 1, 0, -1)
     ]
 
@@ -475,12 +471,8 @@ def _enter(archive: Archive, key: ThreadKey, plan: ImportPlan, length: int) -> N
 
 
 def _plain(compaction: RecordedCompaction) -> dict[str, str | int]:
-    plain: dict[str, str | int] = {
-        "at": compaction.at,
-        "trigger": compaction.trigger,
-        "tokens_before": compaction.tokens_before,
-    }
-    return {name: value for name, value in plain.items() if value}
+    names = ("at", "trigger", "tokens_before")
+    return {name: value for name in names if (value := getattr(compaction, name))}
 
 
 def thread_name(recording: Recording, source: str) -> ThreadId:

@@ -76,7 +76,7 @@ def read_session(path: Path) -> Recording:
         if info is None:
             raise RecordingError(str(path), "there is no such session", "list them: opencode")
         messages = list(_messages(db, session))
-    keys = ("id", "directory", "title", "version")
+    keys = ("id", "parentID", "directory", "title", "version")
     document = {"info": dict(zip(keys, info, strict=True)), "messages": messages}
     recording = opencode.read(RecordedFile(session, "", document, ()))
     if not recording.messages:
@@ -136,6 +136,6 @@ SELECT (SELECT COUNT(*) FROM part WHERE session_id = :session),
         UNION ALL SELECT time_updated FROM message WHERE session_id = :session
         UNION ALL SELECT time_updated FROM session WHERE id = :session))
 """
-_SESSION = "SELECT id, directory, title, version FROM session WHERE id = ?"
+_SESSION = "SELECT id, parent_id, directory, title, version FROM session WHERE id = ?"
 _MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
 _PARTS = "SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id"

@@ -100,11 +100,13 @@ class _CodexSession(SessionRows):
 
     def _take_header(self, line: int, row: JsonObject, payload: JsonObject) -> None:
         self.skipped["session_meta"] += 1
-        self.state = as_str(payload.get("id"))  # a fork repeats the header of its parent
+        self.state = own = as_str(payload.get("id"))  # a fork repeats the header of its parent
+        # Of a subagent it has the session, which its parent is a part of, too.
+        session = as_str(payload.get("session_id")) if payload.get("parent_thread_id") else ""
         git = payload.get("git")
         self.info = replace(
             self.info,
-            id=self.info.id or as_str(payload.get("id")),
+            id=self.info.id or (f"{session}.{own}" if session and own else own),
             project=self.info.project or as_str(payload.get("cwd")),
             branch=as_str(git.get("branch")) if isinstance(git, dict) else self.info.branch,
         )
@@ -153,4 +155,4 @@ class _CodexSession(SessionRows):
             raise RecordingError(self.name, "an answer before has its usage later", "read it whole")
 
 
-FORMAT = LogFormat(NAME, detect, read)
+FORMAT = LogFormat(NAME, detect, read, has_parts=True)

@@ -30,8 +30,10 @@ _SPEAKERS = frozenset({"user", "gemini"})
 
 
 def detect(source: RecordedFile) -> bool:
-    """Return whether a session has messages of type `user` or `gemini`."""
-    return any(map(_is_message, _messages(source)))
+    """Return whether a session has messages of type `user` or `gemini`, or is a header alone."""
+    heads = source.objects if len(source.objects) == 1 else ()
+    is_empty = any("projectHash" in head and not head.get("messages") for head in heads)
+    return is_empty or any(map(_is_message, _messages(source)))
 
 
 def _is_message(row: object) -> bool:

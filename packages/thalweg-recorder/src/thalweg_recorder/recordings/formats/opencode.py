@@ -83,7 +83,7 @@ def read(source: RecordedFile) -> Recording:
     rows = _OpencodeSession.of(source)
     info = as_object(source.document.get("info"))
     rows.info = SessionInfo(
-        id=as_str(info.get("id")),
+        id=".".join(filter(None, (as_str(info.get("parentID")), as_str(info.get("id"))))),
         project=as_str(info.get("directory")),
         title=as_str(info.get("title")),
     )
@@ -189,4 +189,4 @@ def _usage(info: JsonObject) -> Usage | None:
     )
 
 
-FORMAT = LogFormat(NAME, detect, read, unpack=_unpack, companions=storage_files)
+FORMAT = LogFormat(NAME, detect, read, unpack=_unpack, companions=storage_files, has_parts=True)

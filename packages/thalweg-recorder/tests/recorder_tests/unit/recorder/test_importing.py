@@ -348,7 +348,10 @@ def test_a_session_without_a_message_is_skipped_unless_a_row_is_in_another_form(
     with open_archive(":memory:") as archive:
         (none,) = import_sessions(archive, [write(tmp_path, rows)])
         (other,) = import_sessions(archive, [write(tmp_path, [*rows, {"type": "turn"}])])
+        header = {"sessionId": SESSION, "projectHash": "f0", "kind": "main"}
+        (gemini,) = import_sessions(archive, [write(tmp_path, [header])])
         (broken,) = import_sessions(archive, [write(tmp_path, [*rows, "{broken\n"])])
     assert (none.skipped, none.error) == ("without messages", "")
+    assert (gemini.skipped, gemini.error) == ("without messages", "")
     assert "unknown format" in other.error
     assert "no message that can be read" in broken.error

@@ -6,6 +6,7 @@ from typing import Any
 from recorder_tests.unit.lab.recordings.log_files import codes, read_lines, said
 from thalweg.engine.entries import Thinking
 from thalweg.engine.pricing.usage import Usage
+from thalweg_recorder.forgotten import names_with_parents
 
 AT = "2026-02-01T10:00:00Z"
 
@@ -165,3 +166,16 @@ def test_a_broken_line_between_items_stays_where_it_stood(tmp_path: Path) -> Non
 
     assert [message.line for message in recording.messages] == [0, 1, 2]
     assert codes(recording) == ["broken_json"]
+
+
+def test_a_subagent_is_a_part_of_its_session(tmp_path: Path) -> None:
+    """So `forget` of the session reaches it; a fork has a session of its own."""
+    own = {"id": "s2", "session_id": "s1"}
+    rows = [_row("session_meta", **own, parent_thread_id="s1"), _row("session_meta", id="s1")]
+
+    subagent = read_lines(tmp_path, [*rows, _user("Count the herons")])
+    fork = read_lines(tmp_path, [_row("session_meta", **own), _user("Count the herons")])
+
+    assert subagent.session.id == "s1.s2"
+    assert fork.session.id == "s2"
+    assert [*names_with_parents("codex:s1.s2")] == ["codex:s1", "codex:s1.s2"]

@@ -12,12 +12,16 @@ from thalweg.archive import ThreadKey, open_archive
 from thalweg.engine.pricing.usage import Usage
 from thalweg.errors import RecordingError
 from thalweg_recorder import import_sessions, list_sessions
+from thalweg_recorder.forgetting import forget, plan_forgetting
+from thalweg_recorder.forgotten import ForgottenNames
+from thalweg_recorder.hook import session_file
 from thalweg_recorder.recordings import coding_sessions, find_recordings, read_recording
 from thalweg_recorder.recordings.agents import Machine
+from thalweg_recorder.searching import SearchFilter
 
 SCHEMA = """
 CREATE TABLE session (id text PRIMARY KEY, directory text, title text, version text,
-    time_created integer, time_updated integer);
+    time_created integer, time_updated integer, parent_id text);
 CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer,
     time_updated integer, data text);
 CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, time_created integer,
@@ -43,9 +47,9 @@ class Database:
         with closing(sqlite3.connect(self.path)) as db, db:
             db.execute(f"REPLACE INTO {table} VALUES ({marks})", (row, *values))  # noqa: S608 (a test's)
 
-    def session(self, name: str) -> None:
+    def session(self, name: str, parent: str | None = None) -> None:
         """Add a session."""
-        self.put("session", name, "/src/shop", "Birds", "1.18", self._now, self._now)
+        self.put("session", name, "/src/shop", "Birds", "1.18", self._now, self._now, parent)
 
     def message(self, name: str, session: str, *, role: str = "user", **info: object) -> None:
         """Add or replace a message, a minute for each number."""
@@ -139,6 +143,23 @@ def test_an_answer_that_grows_is_imported_once(database: Database, tmp_path: Pat
         texts = [message.text for message in messages]
         assert texts[4:] == ["Let me look", "unfinished", "a crane"]
         assert [call.id for message in messages for call in message.calls] == ["c1", "c1"]
+
+
+def test_a_subagent_is_forgotten_with_its_session(database: Database, tmp_path: Path) -> None:
+    forgotten = ForgottenNames(tmp_path / "home")
+    summary = tmp_path / "home" / "summaries" / f"{session_file('s2')}.md"
+    summary.parent.mkdir(parents=True)
+    summary.touch()
+    database.session("s2", parent="s1")
+    database.message("m9", "s2")
+    database.part("q1", "m9", "s2", type="text", text="Count the herons")
+    with open_archive(":memory:") as archive:
+        assert sum(one.new for one in import_sessions(archive, [database.path])) == 5
+        found = plan_forgetting(archive, SearchFilter(), threads=["opencode:s1"])
+        assert found == ["opencode:s1", "opencode:s1.s2"]
+        forget(archive, found, forgotten)
+    assert not summary.exists()
+    assert "opencode:s1.s3" in forgotten
 
 
 @pytest.mark.parametrize("printed", ["", "Exporting session: s1\n"])
