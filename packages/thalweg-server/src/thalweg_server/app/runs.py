@@ -108,9 +108,9 @@ class TenantRuns(TenantPart):
         items = tuple(map(shown, found))
         return Runs(items=items, before=items[-1].id if len(items) == limit else None)
 
-    async def active(self) -> int:
-        """Return how many runs of the owner are due or running, on all gateways."""
-        return await self._parts.journal.count_active(self._owner)
+    async def active(self, *, delayed: bool = False) -> int:
+        """Return how many runs of the owner are due, running or `delayed`, on all gateways."""
+        return await self._parts.journal.count_active(self._owner, delayed=delayed)
 
     async def get(self, thread: str, run: str) -> Run:
         """Return one run."""

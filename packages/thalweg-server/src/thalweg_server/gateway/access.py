@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Query, Request
@@ -63,13 +64,13 @@ class GatewayCaller:
         return f"{self._root}{path_of(template, *names)}"
 
     def open_stream(self) -> None:
-        """Count a stream until the request is answered; see `Streams.counted`."""
+        """Count a stream, or a wait, until the request is answered; see `Streams.counted`."""
         self._until_answered.enter_context(self.streams.counted(self.tenant.owner))
 
-    def starting(self) -> AbstractAsyncContextManager[None]:
-        """Let a run be started inside; see `Budgets.starting`."""
-        tenant = self.tenant
-        return self.gateway.budgets.starting(tenant.owner, tenant.runs.active, tenant.usage.today)
+    def starting(self, *, delayed: bool = False) -> AbstractAsyncContextManager[None]:
+        """Let a run be started inside, or a delayed one; see `Budgets.starting`."""
+        tenant, count = self.tenant, partial(self.tenant.runs.active, delayed=delayed)
+        return self.gateway.budgets.starting(tenant.owner, count, tenant.usage.today)
 
     def stream(
         self,

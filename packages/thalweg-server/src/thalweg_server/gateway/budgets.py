@@ -128,7 +128,7 @@ class Budgets:
 
         Args:
             owner: Whose run it is.
-            count: Returns how many runs of the owner are due or running.
+            count: Returns how many runs of the owner count for the limit of runs at once.
             spent: Returns the usage of the owner today, by model.
 
         Raises (when entered):

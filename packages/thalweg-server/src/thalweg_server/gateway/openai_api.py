@@ -82,8 +82,7 @@ async def openai_chat_completion(
     _check(chat)
     tenant = caller.tenant
     thread = x_thread_id or (chat.metadata or {}).get("thread_id")
-    if chat.stream:
-        caller.open_stream()
+    caller.open_stream()
     assistant, model = await _assistant(tenant, chat.model)
     await tenant.graph_runs.delete_temporary()
     new = _graph_run(assistant, model, chat, has_thread=thread is not None)

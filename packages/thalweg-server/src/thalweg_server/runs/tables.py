@@ -211,9 +211,10 @@ class Tables(ABC):
         rows = await self._read(owner, _UNENDED, (owner, thread, due_ms))
         return [_run(row) for row in rows]
 
-    async def count_active(self, owner: str) -> int:
-        """Return how many runs of an owner are due and have not ended."""
-        ((count,),) = await self._read(owner, COUNT_ACTIVE, (owner, now_ms()))
+    async def count_active(self, owner: str, *, delayed: bool = False) -> int:
+        """Return how many runs of an owner are due, or `delayed`, and have not ended."""
+        due_ms = NEVER_MS if delayed else now_ms()
+        ((count,),) = await self._read(owner, COUNT_ACTIVE, (owner, due_ms))
         return int(count)
 
     async def created_at(self, owner: str, place: int) -> datetime | None:

@@ -422,7 +422,8 @@ class OwnerLimits(SettingsSection):
     runs_per_minute: PositiveInt | None = 600
     """Runs that may be started; without end for `null`."""
     runs_at_once: PositiveInt | None = 32
-    """Runs that may be due or running, on all gateways together; without end for `null`."""
+    """Runs that may be due or running, on all gateways together; a delayed run counts with the
+    others that are delayed, too. Without end for `null`."""
     tokens_per_day: PositiveInt | None = None
     """Tokens of models, input and output, since midnight UTC, in all processes; a call counts when
     it is sent, and is corrected by the usage that its provider reports."""
@@ -523,7 +524,8 @@ class GatewaySettings(SettingsSection):
     allowed_uploads: tuple[Suffix, ...] = tuple(DOCUMENTS.split())
     """Name suffixes of files that may be uploaded; their content is checked as well."""
     max_streams: PositiveInt = 1_000
-    """Streams that one owner may have open at once; another one is answered with 429."""
+    """Streams and waits for runs that one owner may have open at once; another one is answered
+    with 429."""
     max_runs: PositiveInt = 100
     """Runs that one process performs at a time; further ones wait for any process."""
     run_time_limit_s: PositiveFloat = 3_600

@@ -706,3 +706,52 @@ async def test_requests_at_once_keep_the_limit_of_streams(tmp_path: Path) -> Non
 
             statuses = await asyncio.gather(*(status() for _ in range(4)))
     assert sorted(statuses) == [200, 429, 429, 429]
+
+
+async def test_waits_keep_the_limit_of_streams(tmp_path: Path) -> None:
+    """A client that waits for a run holds a connection, as a stream does."""
+    with gateway(settings(tmp_path, keys=KEYS, max_streams=1)) as served:
+        headers = {"Authorization": "Bearer ada-s-key"}
+        async with httpx2.AsyncClient(base_url=served.url, headers=headers, timeout=60) as http:
+            body = {"assistant_id": "agent", "input": chat_input(), "config": SLOW}
+            run = (await http.post("/runs", json=body)).json()
+            thread, id_ = run["thread_id"], run["run_id"]
+            place, chat = (
+                f"/threads/{thread}/runs/{id_}",
+                {"model": "slow", "messages": chat_input()["messages"]},
+            )
+            async with http.stream("GET", f"{place}/join") as joined:
+                refused = [
+                    await http.get(f"{place}/join"),
+                    await http.get(f"/api{place}/wait"),
+                    await http.post(f"{place}/cancel?wait=true"),
+                    await http.post(f"/threads/{thread}/runs/wait", json=body),
+                    await http.post("/v1/chat/completions", json=chat),
+                ]
+                runs = (await http.get(f"/threads/{thread}/runs")).json()
+                await http.post(f"{place}/cancel")
+            ended = await http.get(f"/api{place}/wait?timeout=20")
+    assert joined.status_code == 200
+    assert [(one.status_code, one.json()["code"]) for one in refused] == [
+        (429, "stream.too_many")
+    ] * 5
+    assert [(one["run_id"], one["status"]) for one in runs] == [(id_, "running")]
+    assert ended.json()["status"] == "cancelled"
+
+
+async def test_delayed_runs_keep_the_limit_of_runs_at_once(tmp_path: Path) -> None:
+    """They would all start at one time; until then they take no place of other runs."""
+    with gateway(settings(tmp_path, keys=KEYS, limits={"runs_at_once": 2})) as served:
+        headers = {"Authorization": "Bearer ada-s-key"}
+        async with httpx2.AsyncClient(base_url=served.url, headers=headers, timeout=60) as http:
+            body = {"assistant_id": "agent", "input": chat_input()}
+            later = {**body, "after_seconds": 3600}
+            delayed = [await http.post("/runs", json=later) for _ in range(3)]
+            values = await http.post("/runs/wait", json=body)
+            first = delayed[0].json()
+            await http.post(f"/threads/{first['thread_id']}/runs/{first['run_id']}/cancel")
+            again = await http.post("/runs", json=later)
+    assert [one.status_code for one in delayed] == [200, 200, 429]
+    assert delayed[-1].json()["code"] == "limit.runs_at_once"
+    assert values.json()["messages"]
+    assert again.status_code == 200

@@ -91,6 +91,7 @@ async def langgraph_wait_run(
     caller: CurrentCaller, thread: PathThread, new: NewGraphRun
 ) -> Response:
     """Start a run, and return its last state."""
+    caller.open_stream()
     run = await start_run(caller, thread, new)
     return _wait(caller, run, cancels=new.on_disconnect == "cancel")
 
@@ -126,6 +127,7 @@ async def langgraph_join_run(
     cancel_on_disconnect: Flag = False,  # noqa: FBT002 (a query)
 ) -> Response:
     """Return the last state of a run once it has ended."""
+    caller.open_stream()
     found = await caller.tenant.graph_runs.get(thread, run)
     return _wait(caller, found, cancels=cancel_on_disconnect)
 
@@ -155,6 +157,8 @@ async def langgraph_cancel_run(
     action: Action = "interrupt",
 ) -> Response:
     """Cancel a run; with `action=rollback` also delete it and what it did."""
+    if wait:
+        caller.open_stream()
     graph_runs = caller.tenant.graph_runs
     found = await graph_runs.get(thread, run)
     if action == "rollback":
@@ -232,7 +236,7 @@ async def start_run(caller: GatewayCaller, thread: str | None, new: NewGraphRun)
     is_temporary = thread is None and new.on_completion == "delete"
     if thread is None:
         await tenant.graph_runs.delete_temporary()
-    async with caller.starting():
+    async with caller.starting(delayed=bool(new.after_seconds)):
         return await tenant.graph_runs.start(
             thread,
             graph_run(assistant, new),

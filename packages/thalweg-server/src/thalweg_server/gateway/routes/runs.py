@@ -93,7 +93,7 @@ async def join_run(
     return _stream(caller, found, after if last_event_id is None else last_event_id)
 
 
-@runs.get("/{run}/wait")
+@runs.get("/{run}/wait", responses=problems(429))
 async def wait_run(
     caller: CurrentCaller,
     thread: ThreadId,
@@ -106,6 +106,7 @@ async def wait_run(
 
     The wait ends early if the gateway closes.
     """
+    caller.open_stream()
     runs = caller.tenant.runs
     ended = asyncio.ensure_future(runs.wait(thread, run, timeout))
     closing = asyncio.ensure_future(caller.streams.closing.wait())
