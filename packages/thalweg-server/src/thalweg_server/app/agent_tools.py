@@ -11,9 +11,10 @@ import json
 import logging
 import posixpath
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -161,12 +162,14 @@ class RemoteShell(RunFiles, SandboxBackendProtocol):
         self._make = make
         self.command_root = folder
         self._mirrors: dict[tuple[str, str], Mirror] = {}
+        self._keys: dict[str, tuple[str, str]] = {}
+        """The thread of each sandbox, by the sandbox's id."""
         self._lock = Lock()
 
     @property
     def id(self) -> str:
         """Return the unique name of this sandbox; see `SandboxBackendProtocol.id`."""
-        return self._mirror().remote.id
+        return self._mirror().id
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
         """See `SandboxBackendProtocol.execute`; commands of one thread run one after another."""
@@ -176,6 +179,7 @@ class RemoteShell(RunFiles, SandboxBackendProtocol):
         """End the sandbox of a thread if it has `close`, else delete the thread's files there."""
         with self._lock:
             mirror = self._mirrors.pop((owner, thread), None)
+            self._keys = {id_: key for id_, key in self._keys.items() if key != (owner, thread)}
         try:
             if mirror is not None:
                 mirror.close()
@@ -188,9 +192,17 @@ class RemoteShell(RunFiles, SandboxBackendProtocol):
         key = owner_of_run(config), thread_of_run(config)
         with self._lock:
             if key not in self._mirrors:
-                remote = self._make(*key)
-                self._mirrors[key] = Mirror(self._here(), remote, self.command_root)
+                open_ = partial(self._open, key)
+                self._mirrors[key] = Mirror(self._here(), open_, self.command_root)
             return self._mirrors[key]
+
+    def _open(self, key: tuple[str, str]) -> SandboxBackendProtocol:
+        remote = self._make(*key)  # without the lock: other threads run commands meanwhile
+        with self._lock:
+            if self._keys.setdefault(remote.id, key) != key:
+                problem = f"it returned one sandbox, {remote.id!r}, for two threads"
+                raise ConfigError("sandbox.factory", problem, "make one for each thread")
+        return remote
 
 
 class Mirror:
@@ -198,12 +210,14 @@ class Mirror:
 
     Args:
         files: The files here.
-        remote: The sandbox.
+        make: Makes the sandbox.
         folder: Path of the files in the sandbox.
     """
 
-    def __init__(self, files: ThreadBackend, remote: SandboxBackendProtocol, folder: str) -> None:
-        self.remote = remote
+    def __init__(
+        self, files: ThreadBackend, make: Callable[[], SandboxBackendProtocol], folder: str
+    ) -> None:
+        self._make = make
         self._files = files
         self._folder = folder.rstrip("/")
         self._here: dict[str, str] = {}
@@ -211,6 +225,16 @@ class Mirror:
         self._there: dict[str, tuple[object, object]] = {}
         """Sizes and times of the files over there at the same moment."""
         self._lock = Lock()
+
+    @cached_property
+    def _remote(self) -> SandboxBackendProtocol:
+        return self._make()
+
+    @property
+    def id(self) -> str:
+        """Return the id of the sandbox."""
+        with self._lock:
+            return self._remote.id
 
     def execute(self, command: str, timeout: int | None) -> ExecuteResponse:
         """Run a command on the current files, and store its changes.
@@ -221,19 +245,20 @@ class Mirror:
         with self._lock:
             self._push()
             where = f"cd {shlex.quote(self._folder)} && " if self._folder else ""
-            response = perform(self.remote, Execute(where + command, timeout))
+            response = perform(self._remote, Execute(where + command, timeout))
             self._pull()
             return response
 
     def close(self) -> None:
         """See `RemoteShell.end_sandbox`."""
-        close = getattr(self.remote, "close", None)
         with self._lock:
-            if close is not None:
+            if "_remote" not in vars(self):
+                return
+            if (close := getattr(self._remote, "close", None)) is not None:
                 close()
             else:
                 for path in self._here:
-                    self.remote.delete(self._folder + path)
+                    self._remote.delete(self._folder + path)
 
     def _push(self) -> None:
         now = {kept.path: kept for kept in self._files.files(MOST_FILES)}
@@ -243,18 +268,18 @@ class Mirror:
             for path in changed
         ]
         if self._folder and not self._here:
-            self.remote.execute(f"mkdir -p {shlex.quote(self._folder)}")
-        for answer in self.remote.upload_files(sent) if sent else ():
+            self._remote.execute(f"mkdir -p {shlex.quote(self._folder)}")
+        for answer in self._remote.upload_files(sent) if sent else ():
             _refuse(answer.path, answer.error)
         for path in self._here.keys() - now.keys():
-            self.remote.delete(self._folder + path)
+            self._remote.delete(self._folder + path)
         self._here = {path: kept.version for path, kept in now.items()}
         self._there = self._listed()
 
     def _pull(self) -> None:
         now = self._listed()
         changed = [path for path, seen in now.items() if self._there.get(path) != seen]
-        for answer in self.remote.download_files([self._folder + path for path in changed]):
+        for answer in self._remote.download_files([self._folder + path for path in changed]):
             _refuse(answer.path, answer.error)
             path = answer.path[len(self._folder) :]
             (kept,) = self._files.upload_files([(path, answer.content or b"")])
@@ -266,7 +291,7 @@ class Mirror:
 
     def _listed(self) -> dict[str, tuple[object, object]]:
         root = self._folder or "/"
-        found = self.remote.glob("**/*", root)
+        found = self._remote.glob("**/*", root)
         _refuse(root, found.error)
         if getattr(found, "truncated", False):  # what is not listed would be taken for deleted
             _refuse(root, "it has too many files to list")

@@ -1,7 +1,9 @@
 """Commands run in a sandbox elsewhere, over the files of a thread that are kept here."""
 
+import asyncio
 import shutil
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +121,61 @@ async def test_a_deleted_thread_leaves_nothing_in_its_sandbox(
             assert (remote / "bob" / "t1" / "b.txt").exists() == (factory == "make_closed")
             assert (await bob.threads.list()).items == ()
     assert "the sandbox of thread t1 was not ended: the service does not answer" in caplog.text
+
+
+ONE: list[FolderSandbox] = []
+
+
+def make_one(owner: str, thread: str, **options: Any) -> FolderSandbox:  # noqa: ANN401 (as a file has them)
+    """Return one sandbox for all threads."""
+    if not ONE:
+        ONE.append(make(owner, thread, **options))
+    return ONE[0]
+
+
+async def test_a_factory_that_returns_one_sandbox_for_two_threads_is_refused(
+    tmp_path: Path,
+) -> None:
+    """A command would see files of another owner."""
+    ONE.clear()
+    factory = "server_tests.e2e.test_remote_sandbox:make_one"
+    async with open_app(given(tmp_path, factory=factory), home=tmp_path / "home") as app:
+        ada, bob = app.tenant("ada"), app.tenant("bob")
+        assert "one" in await ran(ada, "echo one > a.txt; cat a.txt")
+        end = (await say(bob, "t1", "cat a.txt"))[-1]
+        assert end.type == "run.failed"
+        assert "sandbox.factory" in end.model_dump_json()
+        assert "one" in await ran(ada, "cat a.txt")
+        await ada.threads.delete("t1")
+        assert "one" in await ran(bob, "echo one")
+
+
+RELEASED = threading.Event()
+
+
+def make_late(owner: str, thread: str, **options: Any) -> FolderSandbox:  # noqa: ANN401 (as a file has them)
+    """Make a sandbox; the service takes long for Bob's."""
+    if owner == "bob":
+        RELEASED.wait(20)
+    return make(owner, thread, **options)
+
+
+async def test_a_sandbox_that_is_being_made_does_not_stop_commands_of_other_threads(
+    tmp_path: Path,
+) -> None:
+    """Nor does it stop the deletion of another thread."""
+    RELEASED.clear()
+    factory = "server_tests.e2e.test_remote_sandbox:make_late"
+    async with open_app(given(tmp_path, factory=factory), home=tmp_path / "home") as app:
+        ada, bob = app.tenant("ada"), app.tenant("bob")
+        late = asyncio.create_task(ran(bob, "echo two"))
+        try:
+            async with asyncio.timeout(10):
+                assert "one" in await ran(ada, "echo one")
+                await ada.threads.delete("t1")
+        finally:
+            RELEASED.set()
+        assert "two" in await late
 
 
 async def test_a_factory_that_is_none_is_refused_at_the_start(tmp_path: Path) -> None:
