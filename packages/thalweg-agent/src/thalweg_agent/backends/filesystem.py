@@ -3,9 +3,8 @@
 import errno
 import os
 import time
-import unicodedata
 from base64 import b64encode
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -47,12 +46,14 @@ from thalweg_agent.backends.protocol import (
     FileOperationError,
     FileUploadResponse,
     GlobResult,
+    GlobTruncationReason,
     GrepResult,
     LsResult,
     ReadResult,
     WriteResult,
     search_twin,
 )
+from thalweg_agent.backends.remote.script import on_disk, shown
 from thalweg_agent.backends.results import PATH_NOT_FOUND
 from thalweg_agent.backends.searches.folder import FolderSearch, error_text
 from thalweg_agent.backends.searches.globs import compile_grep_include_glob
@@ -120,7 +121,7 @@ class FilesystemBackend(BackendProtocol):
         real = Path(os.path.realpath(self.cwd / self._as_on_disk(validate_path(path))[1:]))
         if not real.is_relative_to(self.cwd):
             raise PathError(path, OUTSIDE)
-        return "/" + "/".join(real.relative_to(self.cwd).parts)
+        return "/" + shown("/".join(real.relative_to(self.cwd).parts))
 
     _real_path = real_path  # the name by which the peers' permissions look for it
 
@@ -141,7 +142,7 @@ class FilesystemBackend(BackendProtocol):
 
     def _listed(self, entry: FolderEntry, problems: list[str]) -> FileInfo | None:
         try:
-            return _info(self._led(entry), entry.place.shown)
+            return _info(self._led(entry), self._shown(entry.place.shown))
         except (PathError, FileNotFoundError, NotADirectoryError):
             return None
         except OSError as problem:
@@ -251,7 +252,9 @@ class FilesystemBackend(BackendProtocol):
         Raises:
             ValueError: `context_lines` is negative.
         """
-        _refuse_negative(context_lines)
+        if context_lines < 0:
+            problem = f"context_lines must be non-negative, not {context_lines}"
+            raise ValueError(problem)
         where = path or "."
         search = self._search(DEFAULT_GREP_TIMEOUT)
         try:
@@ -279,24 +282,21 @@ class FilesystemBackend(BackendProtocol):
         try:
             matches = compile_grep_include_glob(pattern)
             with self._at(where) as place:
-                infos = [
-                    _info(entry, shown) for entry, shown in search.files(target(place), matches)
-                ]
+                found = search.files(target(place), matches)
+                infos = [_info(entry, self._shown(path)) for entry, path in found]
         except InvalidGlobPatternError as refused:
             return GlobResult(error=str(refused))
         except (FileNotFoundError, NotADirectoryError):
             return GlobResult(matches=[])
         except (PathError, OSError) as problem:
-            shown = path if path is not None else "<default>"
+            where = path if path is not None else "<default>"
             return GlobResult(
-                error=f"Error globbing path '{shown}': {error_text(problem)}", matches=[]
+                error=f"Error globbing path '{where}': {error_text(problem)}", matches=[]
             )
-        found = sorted((info for info in infos if info), key=lambda info: info["path"])
-        if search.is_late:
-            return GlobResult(matches=found, truncated=True, truncation_reason="budget")
-        if search.problems:
-            return GlobResult(matches=found, truncated=True, truncation_reason="unreadable")
-        return GlobResult(matches=found)
+        files = sorted((info for info in infos if info), key=lambda info: info["path"])
+        reason: GlobTruncationReason | None = "unreadable" if search.problems else None
+        reason = "budget" if search.is_late else reason
+        return GlobResult(matches=files, truncated=bool(reason), truncation_reason=reason)
 
     def _search(self, seconds: float) -> FolderSearch:
         return FolderSearch(
@@ -304,6 +304,7 @@ class FilesystemBackend(BackendProtocol):
             led=self._led,
             most_bytes=self.max_file_size_bytes,
             disk=str(self.cwd) if self.virtual_mode else "",
+            shown=self._shown,
             deadline=time.monotonic() + seconds,
         )
 
@@ -349,21 +350,15 @@ class FilesystemBackend(BackendProtocol):
         return self._beneath(self._as_on_disk(validate_path(path)), make=make, follow=follow)
 
     def _as_on_disk(self, path: str) -> str:
-        """Return a path whose names have the Unicode form, composed or not, that the disk has."""
+        """Return a path whose names are as the disk has them."""
         if path.isascii():
             return path
-        place = self.cwd
-        for name in path[1:].split("/"):
-            matches = [name]
-            with suppress(OSError):
-                if not os.path.lexists(place / name):
-                    composed = unicodedata.normalize("NFC", name)
-                    found = os.listdir(place)  # noqa: PTH208  # names are enough
-                    matches = [
-                        one for one in found if unicodedata.normalize("NFC", one) == composed
-                    ]
-            place /= matches[0] if len(matches) == 1 else name
-        return f"/{place.relative_to(self.cwd).as_posix()}"
+        found = Path(on_disk(str(self.cwd), path))
+        return f"/{found.relative_to(self.cwd).as_posix()}"
+
+    def _shown(self, path: str) -> str:
+        """Return a path as results have it: one that the file tools find."""
+        return shown(path) if self.virtual_mode else path
 
     def _make_root(self) -> None:
         if self.is_private:
@@ -405,12 +400,6 @@ def _info(entry: FolderEntry, shown: str) -> FileInfo | None:
     return FileInfo(path=path, is_dir=entry.is_folder, size=size, modified_at=changed)
 
 
-def _refuse_negative(context_lines: int) -> None:
-    if context_lines < 0:
-        problem = f"context_lines must be non-negative, not {context_lines}"
-        raise ValueError(problem)
-
-
 def file_operation_error(problem: Exception) -> FileOperationError | None:
     """Name what went wrong with a file in the words that every backend has, if they have one.
 
@@ -420,10 +409,7 @@ def file_operation_error(problem: Exception) -> FileOperationError | None:
     """
     if _names_no_file(problem):
         return INVALID_PATH
-    for kinds, error in _ERRORS:
-        if isinstance(problem, kinds):
-            return error
-    return None
+    return next((error for kinds, error in _ERRORS if isinstance(problem, kinds)), None)
 
 
 _map_exception_to_standard_error = file_operation_error  # the name that the peers' tests know

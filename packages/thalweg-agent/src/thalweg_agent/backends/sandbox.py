@@ -49,6 +49,7 @@ from thalweg_agent.backends.remote.results import (
     as_read,
     is_answer,
 )
+from thalweg_agent.backends.remote.script import shown
 from thalweg_agent.backends.searches.globs import anchored, compile_grep_include_glob
 from thalweg_agent.backends.text import (
     EMPTY_OLD_STRING_ERROR,
@@ -271,9 +272,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
     def _outside(self, path: str) -> str:
         """Return the path of a remote path."""
         root = self.root.rstrip("/")
-        path = path[len(root) :] if path.startswith(f"{root}/") else path
-        # Bytes of a name that are no UTF-8 are read as surrogates, which cannot be encoded.
-        return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return shown(path[len(root) :] if path.startswith(f"{root}/") else path)
 
     def _ls(self, path: str) -> Flow[LsResult]:
         answer = yield from _errand(self, "ls", self.inside(path))
@@ -288,7 +287,16 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         answer = yield from _errand(self, "read", self.inside(path), kind, *window)
         return as_read(answer, path)
 
+    def _as_on_disk(self, path: str) -> Flow[str]:
+        """Return the path of an existing entry that differs only in the composition of letters."""
+        if path.isascii():
+            return path
+        answer = yield from _errand(self, "locate", self.inside(path))
+        found = as_ls(answer, path, self._outside).entries
+        return found[0]["path"] if found else path
+
     def _write(self, path: str, content: str) -> Flow[WriteResult]:
+        path = yield from self._as_on_disk(path)
         there, raw = self.inside(path), content.encode()
         made = yield from _run(self, _make_room(there))
         if made.exit_code not in {None, 0} or "Error:" in made.output:
@@ -320,6 +328,7 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         return f"{folder}/.thalweg_edit_{secrets.token_hex(8)}"
 
     def _delete(self, path: str) -> Flow[DeleteResult]:
+        path = yield from self._as_on_disk(path)
         name = shlex.quote(self.inside(path))
         if validate_path(path) == "/":
             return DeleteResult(error=f"Error deleting '{path}': {ROOT_IS_KEPT}")

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from typing import TextIO
+from unicodedata import normalize
 
 COUNTED_BYTES = 1 << 24
 """In a larger file, lines after the requested ones are not counted, and long lines are cut."""
@@ -36,7 +37,10 @@ def main(arguments: list[str]) -> None:
     """Run a task: its name, then its arguments, each after a dot as base64."""
     name, *coded = arguments
     given = [base64.b64decode(each[1:]).decode("utf-8", "surrogateescape") for each in coded]
-    tasks: dict[str, Callable[..., None]] = {
+    if not given[0].isascii():
+        given[0] = on_disk("/", given[0])
+    tasks: dict[str, Callable[..., object]] = {
+        "locate": lambda path: emit(path=path),
         "ls": list_folder,
         "read": read_file,
         "edit": edit_file,
@@ -58,6 +62,28 @@ def main(arguments: list[str]) -> None:
         emit(error=f"{type(error).__name__}: {error.strerror}")
 
 
+def on_disk(folder: str, path: str) -> str:
+    """Return a path below a folder, with names as the disk has them.
+
+    A name that is not there is that of the only entry with the same letters: composed or not, and
+    with U+FFFD for what no path of a file tool has.
+    """
+    for name in filter(None, path.split("/")):
+        found = [name]
+        if not os.path.lexists(os.path.join(folder, name)):
+            letters = normalize("NFC", name)
+            with contextlib.suppress(OSError):
+                found = [n for n in os.listdir(folder) if normalize("NFC", shown(n)) == letters]
+        folder = os.path.join(folder, found[0] if len(found) == 1 else name)
+    return folder
+
+
+def shown(path: str) -> str:
+    """Return a path with U+FFFD for backslashes, and for bytes that are no UTF-8."""
+    raw = path.encode("utf-8", "surrogateescape")
+    return raw.decode("utf-8", "replace").replace("\\", "\ufffd")
+
+
 def emit(**record: object) -> int:
     """Print a record, and return its length."""
     return sys.stdout.write(json.dumps(record) + "\n")
@@ -65,7 +91,6 @@ def emit(**record: object) -> int:
 
 def list_folder(path: str) -> None:
     """Print the entries of a folder."""
-    count = 0
     for count, name in enumerate(sorted(os.listdir(path)), 1):
         if count > MAX_ENTRIES:
             emit(warning="truncated")
@@ -288,11 +313,10 @@ def find_lines(
         for number, line in lines_with(file, pattern):
             if left == 0 or free <= 0:
                 search.is_cut = True
-                break
+                search.emit_warnings()
+                return
             left -= 1
             free -= emit(path=file, line=number, text=line[:free])
-        if search.is_cut:
-            break
     search.emit_warnings()
 
 
@@ -323,7 +347,7 @@ class FolderWalk:
         self.excluded = set(excluded.split("\0")) - {""}
         self.deadline = time.monotonic() + seconds
         self.is_cut = False
-        self.unreadable: list[str] = []
+        self.unreadable: list[OSError] = []
         filters = json.loads(included or '[false, ".*"]')
         self.names: bool = filters[0]
         self.regexes = [re.compile(regex, re.DOTALL) for regex in filters[1:]]
@@ -335,7 +359,7 @@ class FolderWalk:
             if self.means(name) and os.path.isfile(self.path):
                 yield self.path
             return
-        for folder, folders, names in os.walk(self.path, onerror=self.note):
+        for folder, folders, names in os.walk(self.path, onerror=self.unreadable.append):
             if self.real == os.sep and folder == self.path:
                 folders[:] = [name for name in folders if name not in NOT_BELOW_THE_ROOT]
             folders[:] = sorted(name for name in folders if name not in self.excluded)
@@ -357,13 +381,9 @@ class FolderWalk:
         real = os.path.realpath(file)
         return real.startswith(self.real.rstrip("/") + "/") and os.path.isfile(real)
 
-    def note(self, error: OSError) -> None:
-        """Remember a folder that cannot be read."""
-        self.unreadable.append(str(error.filename))
-
     def emit_warnings(self) -> None:
         """Print why the result may be incomplete."""
         if self.unreadable:
-            emit(warning="walk_errors", count=len(self.unreadable), sample=self.unreadable[:5])
+            emit(warning="walk_errors", count=len(self.unreadable))
         if self.is_cut:
             emit(warning="truncated")

@@ -76,6 +76,8 @@ class FolderSearch:
     """Of a file that is searched."""
     disk: str
     """Prefix that turns a shown path into the path on this machine."""
+    shown: Callable[[str], str]
+    """Returns a path of a walk as results have it."""
     deadline: float
     """On the monotonic clock."""
     is_late: bool = False
@@ -112,11 +114,11 @@ class FolderSearch:
         """Yield the lines that contain a text, of a file or of the files below a folder."""
         needle = text.encode(errors="surrogatepass")
         for entry in self._candidates(base, text):
-            shown = entry.place.shown
             if not entry.is_file:
                 continue
-            if included and not included(relative_to(shown, base.place.shown)):
+            if included and not included(relative_to(entry.place.shown, base.place.shown)):
                 continue
+            shown = self.shown(entry.place.shown)
             if entry.status.st_size > self.most_bytes:
                 self.skipped.append(FileInfo(path=shown, size=entry.status.st_size))
                 continue

@@ -672,6 +672,26 @@ def test_a_file_of_another_system_is_found_by_its_letters(
     assert [one.name for one in (root / DECOMPOSED).iterdir()] == ["new.txt"]
 
 
+@pytest.mark.parametrize("name", [b"caf\xe9.txt", b"a\\b.txt"])
+def test_a_name_that_no_path_has_is_found_as_it_is_listed(
+    backend: FilesystemBackend, root: Path, name: bytes
+) -> None:
+    """A backslash, and bytes that are no UTF-8; rules about paths hold for such a file."""
+    (root / os.fsdecode(name)).write_text("heron")
+    (listed,) = backend.ls("/").entries or []
+    path = listed["path"]
+
+    assert [info["path"] for info in backend.glob("*").matches or []] == [path]
+    assert [match["path"] for match in backend.grep("heron").matches or []] == [path]
+    assert backend.real_path(path) == path
+    assert backend.edit(path, "heron", "egret").error is None
+    assert backend.write(path, "crane").error is None
+    assert backend.download_files([path])[0].content == b"crane"
+    assert [one.name for one in root.iterdir()] == [os.fsdecode(name)]
+    assert backend.delete(path).error is None
+    assert not [*root.iterdir()]
+
+
 def test_of_two_files_with_the_same_letters_each_has_its_name(
     backend: FilesystemBackend, root: Path
 ) -> None:

@@ -170,6 +170,41 @@ def test_a_search_and_a_glob_are_bounded_and_say_so(sandbox: FolderSandbox) -> N
     assert "pattern_too_broad" in (sandbox.glob("{a,b}" * 9 + "/" + "x" * 300).error or "")
 
 
+def test_a_name_has_the_letters_that_the_disk_has(sandbox: FolderSandbox, tmp_path: Path) -> None:
+    """A model writes `é` as one character, and some systems as two; no second file is made."""
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    (tmp_path / decomposed).mkdir()
+    (tmp_path / decomposed / f"{decomposed}.txt").write_text("one\n")
+    if os.path.lexists(tmp_path / composed):
+        pytest.skip("this disk has one name for both")
+    path = f"/{composed}/{composed}.txt"
+
+    assert sandbox.edit(path, "one", "two").error is None
+    read = sandbox.read(path)
+    assert read.file_data is not None
+    assert read.file_data["content"] == "two\n"
+    assert sandbox.write(path, "three\n").error is None
+    assert sandbox.write(f"/{composed}/new.txt", "three\n").error is None
+    assert len(sandbox.grep("three", f"/{composed}").matches or []) == 2
+    assert len(sandbox.ls(f"/{composed}").entries or []) == 2
+    assert sandbox.delete(path).error is None
+    assert [str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*")] == [
+        decomposed,
+        f"{decomposed}/new.txt",
+    ]
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9.txt", b"a\\b.txt"])
+def test_a_name_that_no_path_has_is_found_as_it_is_listed(
+    sandbox: FolderSandbox, tmp_path: Path, name: bytes
+) -> None:
+    """A backslash, and bytes that are no UTF-8."""
+    (tmp_path / os.fsdecode(name)).write_text("heron")
+    (listed,) = sandbox.ls("/").entries or []
+    assert sandbox.edit(listed["path"], "heron", "egret").error is None
+    assert (tmp_path / os.fsdecode(name)).read_text() == "egret"
+
+
 class SmallSandbox(FolderSandbox):
     """Has little memory for a command."""
 
