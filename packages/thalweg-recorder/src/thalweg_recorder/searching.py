@@ -12,7 +12,6 @@ from thalweg.engine.entries import Message
 from thalweg.engine.sections import name_choices_remedy
 from thalweg.engine.tokens import exact_counter
 from thalweg.engine.transcript import as_text, one_line, speaker
-from thalweg.engine.window.reading import Reader
 from thalweg.errors import ConfigError
 from thalweg_recorder.sessions import (
     OWNER,
@@ -150,28 +149,29 @@ def search_sessions(
     threads = None
     if only.names_sessions:
         threads = {thread for thread, _ in only.select(list_origins(archive, owner))}
-    words = [*filter(None, [query] if isinstance(query, str) else query)]
-    is_of_errors = only.errors and not words
+    given = words = [*filter(None, [query] if isinstance(query, str) else query)]
     if only.names_messages:
         words = [" ".join([only.file, only.command, "error" * only.errors, *words])]
     room = max_tokens * WIDER if only.names_messages else max_tokens - ORIGIN_TOKENS
-    if is_of_errors:
-        names = archive.threads(owner) if threads is None else threads
-        errors = _newest_errors(archive, owner, names, only)
-        hits = [*islice(errors, max_tokens // ERROR_TOKENS + 1)]
-    else:
+    hits: list[ThreadPassage] = []
+    if given or not only.errors:
         hits = archive.search_threads(
             owner, words, threads=threads, max_tokens=room, exchanges=not only.names_messages
         )
+    if only.names_messages:
+        hits = [hit for hit in hits if _matches(_message(archive, owner, hit), hit.passage, only)]
+    if only.errors and not hits:  # other messages with the words may have taken all the room
+        names = archive.threads(owner) if threads is None else threads
+        errors = _newest_errors(archive, owner, names, only, " ".join(given[:1]).split())
+        hits = [*islice(errors, max_tokens // ERROR_TOKENS + 1)]
     sessions = {hit.thread: newest_session(archive, ThreadKey(owner, hit.thread)) for hit in hits}
     found: list[SearchHit] = []
     for hit in hits:
         thread, passage = hit.thread, hit.passage
         position, session = passage.position, sessions[thread] or _NO_SESSION
-        (message,) = archive.messages(ThreadKey(owner, thread), position, position)
-        if is_of_errors or _matches(message, passage, only):
-            origin = (message.at or session.ended_at, session.title, session.project)
-            found.append(SearchHit(f"{thread}#{position}", thread, passage, *origin, hit.exchange))
+        at = _message(archive, owner, hit).at or session.ended_at
+        origin = (at, session.title, session.project)
+        found.append(SearchHit(f"{thread}#{position}", thread, passage, *origin, hit.exchange))
     count = exact_counter()
     while found and count(render_found(found)) > max_tokens:
         last = found.pop()
@@ -180,18 +180,21 @@ def search_sessions(
     return found
 
 
+def _message(archive: Archive, owner: str, hit: ThreadPassage) -> Message:
+    position = hit.passage.position
+    return archive.messages(ThreadKey(owner, hit.thread), position, position)[0]
+
+
 def _newest_errors(
-    archive: Archive, owner: str, threads: Iterable[str], only: SearchFilter
+    archive: Archive, owner: str, threads: Iterable[str], only: SearchFilter, words: Sequence[str]
 ) -> Iterator[ThreadPassage]:
-    """Yield the ends of results that are errors, those of the newest sessions first."""
+    """Yield the ends of errors that have all words, those of the newest sessions first."""
     ended = {name: one.ended_at for name, one in list_origins(archive, owner)}
     for name in sorted(threads, key=lambda one: ended.get(one, ""), reverse=True):
-        reader = Reader(lambda _: 0)
-        entries = [*map(reader.read, archive.messages(ThreadKey(owner, name)))]
-        for position, entry in reversed([*enumerate(entries)]):
-            message, about = entry.message, entry.answers.brief if entry.answers else ""
-            passage = Passage(position, speaker(message), as_text(message), 0, about)
-            if _matches(message, passage, only):
+        for position, logged in reversed(archive.errors(ThreadKey(owner, name))):
+            message = logged.message
+            passage = Passage(position, speaker(message), as_text(message), 0, logged.about)
+            if _matches(message, passage, only, words):
                 start = max(0, len(passage.text) - ERROR_CHARS)
                 yield ThreadPassage(name, replace(passage, text=passage.text[start:], start=start))
 
@@ -207,11 +210,12 @@ def cut_to(most: int, text: str) -> str:
 _NO_SESSION = RecordedSession(agent="")
 
 
-def _matches(message: Message, passage: Passage, only: SearchFilter) -> bool:
+def _matches(
+    message: Message, passage: Passage, only: SearchFilter, words: Sequence[str] = ()
+) -> bool:
     shown = f"{passage.about}\n{passage.text}".lower()
-    if any(word.lower() not in shown for word in (only.file, only.command) if word):
-        return False
-    return message.is_error or not only.errors
+    has_words = all(word.lower() in shown for word in (only.file, only.command, *words))
+    return has_words and (message.is_error or not only.errors)
 
 
 def _checked_time(name: str, given: str) -> str:

@@ -175,6 +175,17 @@ class Archive(ABC):
                 logged.message for logged in logged_messages(db, thread, Span(first, last_position))
             ]
 
+    def errors(self, key: ThreadKey) -> list[tuple[int, Logged]]:
+        """Return the results that are errors, as they were appended, with their positions."""
+        with self._database.reading(key.owner) as db:
+            thread, _ = find_thread(db, key)
+            if thread is None:
+                return []
+            statement = "SELECT position FROM archive_log WHERE thread = ? AND body LIKE ?"
+            rows = db.rows(f"{statement} ORDER BY position", (thread, '%"is_error":true%'))
+            positions = [int(position) for (position,) in rows]
+            return [(k, next(logged_messages(db, thread, Span(k, k)))) for k in positions]
+
     def positions(self, key: ThreadKey, uids: Iterable[str]) -> dict[str, tuple[int, ...]]:
         """Return the positions of messages by their ids (`Message.uid`).
 
@@ -602,14 +613,6 @@ class Archive(ABC):
         Returns:
             The data that may remain and its place, in one line without content; empty if none.
         """
-
-    def _logged(self, key: ThreadKey) -> list[Logged]:
-        """Return a thread's messages as they were appended."""
-        with self._database.reading(key.owner) as db:
-            thread, length = find_thread(db, key)
-            if thread is None:
-                return []
-            return list(logged_messages(db, thread, Span(0, length - 1)))
 
     def _index_new_messages(self, key: ThreadKey) -> None:
         """Index the messages appended since the last search, in batches."""

@@ -56,9 +56,8 @@ def detect(source: RecordedFile) -> bool:
 
 def _is_state(row: JsonObject) -> bool:
     kind = as_str(row.get("type"))
-    return (
-        kind not in {"", *_SPEAKERS} and "message" not in row and not _STATE_MARKS.isdisjoint(row)
-    )
+    is_other = kind not in {"", *_SPEAKERS} and "message" not in row
+    return is_other and not _STATE_MARKS.isdisjoint(row)
 
 
 def read(source: RecordedFile) -> Recording:

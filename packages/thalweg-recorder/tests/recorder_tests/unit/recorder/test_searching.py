@@ -178,6 +178,23 @@ def test_errors_are_found_that_do_not_have_the_word(
     assert all("an error" not in hit.passage.text for hit in found)
 
 
+def test_an_error_is_found_among_many_messages_with_its_words(
+    archive: Archive, tmp_path: Path
+) -> None:
+    """They would fill the answer, and are no errors."""
+    failed = result(3, "c1", "The crane is not in the pond")
+    failed["message"]["content"][0]["is_error"] = True
+    words = [" ".join(f"{word}{k}" for word in ("reed", "moss", "fern") * 9) for k in range(60)]
+    other = [user(k + 10, f"error: crane in the pond, {text}") for k, text in enumerate(words)]
+    rows = [user(1, "Go"), model(2, "m1", call("c1", command="make test")), failed, *other]
+    import_one(archive, write(tmp_path, rows))
+
+    only = SearchFilter(errors=True)
+    (hit,) = search_sessions(archive, ["Pond crane", "bird"], only, max_tokens=400)
+    assert hit.passage.text == "The crane is not in the pond"
+    assert search_sessions(archive, "reed7 reed8", only, max_tokens=400) == []
+
+
 def test_what_is_found_stays_in_its_budget(archive: Archive) -> None:
     for tokens in (5, 40, 80):
         found = search_sessions(archive, "heron", max_tokens=tokens)

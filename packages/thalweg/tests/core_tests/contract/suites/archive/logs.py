@@ -7,6 +7,7 @@ import pytest
 
 from core_tests.contract.suites.archive.values import KEY, ODD, OTHERS, Reopen, said
 from thalweg.archive import Archive, Logged, Span, ThreadKey, TurnRow
+from thalweg.engine.entries import Message, Text
 from thalweg.errors import ArchiveError, ConflictError, HandleError
 
 
@@ -131,6 +132,16 @@ class LogContract:
         assert archive.threads("ada") == names
         assert archive.threads("bob") == ["beta"]
         assert archive.threads("eve") == []
+
+    def test_the_errors_of_a_thread_are_read(self, archive: Archive, reopen: Reopen) -> None:
+        """Large ones whole; a result that quotes the mark of an error is none."""
+        failed = Logged(Message("tool", (Text("failed " * 2_000),), is_error=True), "make test")
+        quoted = Logged(Message("tool", (Text('{"is_error":true}'),)))
+        archive.append(KEY, [said("one"), failed, quoted, failed])
+
+        for opened in (archive, reopen()):
+            assert opened.errors(KEY) == [(1, failed), (3, failed)]
+            assert opened.errors(OTHERS[1]) == []
 
     def test_the_journal_reads_back_turn_by_turn(self, archive: Archive, reopen: Reopen) -> None:
         """In order, in another handle, and each thread its own."""
