@@ -140,10 +140,16 @@ def test_a_search_in_memory_finds_the_same(
     files = {path: FileData(content=content, encoding="utf-8") for path, content in kept.items()}
     assume(not any(content.endswith("\n") and text == "" for content in kept.values()))
     assume("" not in kept.values() or text)
+    inside = (
+        folder.rstrip("/") + "/"
+    )  # of a file and a folder of one name, theirs searches the file
+    assume(folder not in kept or not any(p != folder and p.startswith(inside) for p in kept))
     for most in (None, 2):
-        assert asdict(
-            ours.grep_matches_from_files(files, text, folder, glob, max_count=most)
-        ) == asdict(theirs.grep_matches_from_files(files, text, folder, glob, max_count=most))
+        found, others = (
+            asdict(side.grep_matches_from_files(files, text, folder, glob, max_count=most))
+            for side in (ours, theirs)
+        )
+        assert found == others | {"skipped": []}
 
 
 steps = st.one_of(
@@ -209,6 +215,7 @@ def plain(result: Any, home: str) -> object:  # noqa: ANN401
     if result is ValueError:
         return result
     fields = asdict(result)
+    fields.pop("skipped", None)
     if (fields.get("error") or "").startswith("Error ") and "'" in fields["error"]:
         fields["error"] = fields["error"].split("': ")[0]
     for found in ("entries", "matches"):

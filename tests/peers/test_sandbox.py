@@ -116,6 +116,7 @@ def told(result: Any, at: Path) -> Any:  # noqa: ANN401  # of either side
     if isinstance(result, bool):
         return result
     plain = asdict(result)
+    plain.pop("skipped", None)
     for name in ("entries", "matches"):
         if isinstance(plain.get(name), list):
             for entry in plain[name]:

@@ -67,12 +67,15 @@ def _asked(backend: Any, root: str) -> list[Any]:  # noqa: ANN401
     return [_plain(value) for value in said]
 
 
+LEFT_OUT = {"modified_at", "created_at", "skipped"}
+
+
 def _plain(value: Any) -> Any:  # noqa: ANN401
-    """Write a result as plain values, without the times at which files were changed."""
+    """Write a result as plain values, without times and without `skipped`, which ours alone has."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _plain({f.name: getattr(value, f.name) for f in dataclasses.fields(value)})
     if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items() if k not in {"modified_at", "created_at"}}
+        return {k: _plain(v) for k, v in value.items() if k not in LEFT_OUT}
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
     return value

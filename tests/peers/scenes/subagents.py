@@ -265,7 +265,7 @@ def subagents_that_are_functions(package: str, _: Path) -> Any:  # noqa: ANN401
     answers: list[dict[str, Any]] = [
         {"messages": [AIMessage("Words.")]},
         {"messages": [AIMessage("m")], "structured_response": {"what": "x", "sure": 0.5}},
-        {"messages": [AIMessage("m")], "structured_response": Found("ä")},
+        {"messages": [AIMessage("m")], "structured_response": Found("a")},
         {"messages": [AIMessage("The answer."), AIMessage("")]},
     ]
     subs = [
