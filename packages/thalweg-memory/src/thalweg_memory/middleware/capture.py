@@ -42,6 +42,8 @@ from thalweg_memory.store.tables import MemoryStore
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 """The later, the less is done."""
+KEPT = "_memory_kept"
+"""Key in an agent's state of `Kept`."""
 SETTING, ZONE = "memory", "time_zone"
 """Where in the `configurable` of a run's config its mode and its time zone are set."""
 
@@ -472,23 +474,14 @@ def keep(bound: BoundMemory, unread: UnreadMessages, begun: int) -> tuple[Kept, 
     Returns:
         The state for the next time, and whether anything was new.
     """
-    now = bound.memory.clock()
     settings, store, scope = bound.settings, bound.memory.store, bound.memory.scope
-    turns = captured_turns(
-        unread.messages,
-        thread=bound.thread,
-        now=now,
-        since=unread.since,
-        before=unread.before,
-        web_tools=settings.web_tools,
-        owners=owners_of(bound),
-        zone=settings.time_zone,
+    schedule = LearningSchedule(
+        bound.memory.clock(), settings.debounce_seconds, settings.max_wait_seconds
     )
-    schedule = LearningSchedule(now, settings.debounce_seconds, settings.max_wait_seconds)
     new = store.capture(
         scope,
         bound.thread,
-        _placed(turns, unread),
+        turns_of(bound, unread, unread.since),
         upto=unread.upto,
         begun=begun,
         schedule=schedule,
@@ -504,6 +497,22 @@ def keep(bound: BoundMemory, unread: UnreadMessages, begun: int) -> tuple[Kept, 
     return pass_over(bound, unread), bool(new)
 
 
+def turns_of(bound: BoundMemory, unread: UnreadMessages, since: int = 0) -> Sequence[Statement]:
+    """Return the turns among messages; see `captured_turns`."""
+    turns = captured_turns(
+        unread.messages,
+        thread=bound.thread,
+        now=bound.memory.clock(),
+        since=since,
+        before=unread.before,
+        web_tools=bound.settings.web_tools,
+        owners=owners_of(bound),
+        zone=bound.settings.time_zone,
+    )
+    # Positions in the state change when messages are removed.
+    return turns if unread.upto is not None else [replace(turn, position=-1) for turn in turns]
+
+
 def owners_of(bound: BoundMemory) -> Sequence[str]:
     """Return the names of the memory's owner in a thread: as set, or the first one there was."""
     if bound.settings.owner_names:
@@ -517,8 +526,3 @@ def pass_over(bound: BoundMemory, unread: UnreadMessages) -> Kept:
     web = bound.settings.web_tools
     trust = trust_after((message for _, message in unread.messages), unread.before, web)
     return Kept(unread.uid, unread.upto or 0, int(trust))
-
-
-def _placed(turns: Sequence[Statement], unread: UnreadMessages) -> Sequence[Statement]:
-    """Remove positions if there is no log: those in the state change when messages are removed."""
-    return turns if unread.upto is not None else [replace(turn, position=-1) for turn in turns]

@@ -49,6 +49,7 @@ from thalweg_memory.facts.values import FactId, RecalledPart, ShownFacts
 from thalweg_memory.handle import Memory
 from thalweg_memory.jobs.learner import Worker, background
 from thalweg_memory.middleware.capture import (
+    KEPT,
     BoundMemory,
     Kept,
     MemoryBinding,
@@ -79,9 +80,8 @@ INSERTED, FAILED = "thalweg.memory.told", "thalweg.memory.failed"
 REVIEW = "thalweg.memory.review"
 """Types of the events in LangGraph's custom stream, and names of those in a trace."""
 _log = logging.getLogger("thalweg.memory")
-SHOWN, METER, KEPT = "_memory_shown", "_memory_meter", "_memory_kept"
-"""Keys in an agent's state of the shown items, their cost, and the last stored position of the
-thread."""
+SHOWN, METER = "_memory_shown", "_memory_meter"
+"""Keys in an agent's state of the shown items, and their cost."""
 CHARS = 4
 """Of a token, about."""
 Result = TypeVar("Result")
@@ -390,9 +390,10 @@ class MemoryMiddleware(ModelCallFlow, AgentMiddleware[MemoryState, Any, Any]):
         unread = stretch(bound, self._sessions, state, config, kept, is_over=True)
         if unread.upto is None:
             return unread
-        logged = {message.uid for _, message in unread.messages}
-        newer = [m for m in read_state(state["messages"]) if m.uid not in logged]
-        behind = enumerate(newer, unread.upto)
+        messages = read_state(state["messages"])
+        read = {kept.uid, *(message.uid for _, message in unread.messages)}
+        last = max((k for k, m in enumerate(messages, 1) if m.uid in read), default=0)
+        behind = enumerate(messages[last:], unread.upto)
         return replace(unread, messages=[*unread.messages, *behind])
 
     def _begin(

@@ -1,6 +1,7 @@
 """The agent's own tools for its user's memory, with `mode: tool`."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import wraps
 from typing import Any, get_args
 
@@ -13,12 +14,14 @@ from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, Thalwe
 from thalweg_memory.facts.recall.ranking import content_words
 from thalweg_memory.facts.values import Category, Statement, Trust
 from thalweg_memory.middleware.capture import (
+    KEPT,
     BoundMemory,
+    Kept,
     MemoryBinding,
     UnreadMessages,
-    captured_turns,
-    owners_of,
-    trust_after,
+    keep,
+    pass_over,
+    turns_of,
 )
 from thalweg_memory.prompts import prompt
 
@@ -37,18 +40,20 @@ def memory_tools(binding: MemoryBinding, read_unread: UnreadReader) -> Sequence[
         read_unread: Returns the messages of the run.
     """
 
-    def writable(runtime: _Runtime) -> tuple[BoundMemory, list[Statement], Trust]:
-        """Return the run's memory, its messages, and the reliability of the content it read."""
+    def writable(runtime: _Runtime) -> tuple[BoundMemory, UnreadMessages, Sequence[Statement]]:
+        """Return the run's memory, its messages, and the turns among them."""
         bound = binding.of(runtime.config, runtime.state)
         if not bound.writes:
             raise MemoryOffError(where="the run's memory mode", fix="set it to `on`")
-        return bound, *_read(bound, read_unread(bound, runtime.state, runtime.config))
+        unread = read_unread(bound, runtime.state, runtime.config)
+        return bound, unread, turns_of(bound, unread)
 
     @_answering
     def remember(
         runtime: _Runtime, content: str = "", category: str = "", quote: str = "", **_: object
     ) -> str:
-        bound, turns, least = writable(runtime)
+        bound, unread, turns = writable(runtime)
+        least = Trust(pass_over(bound, unread).trust)
         known: Category = _CATEGORIES.get(category, "knowledge")
         fact = bound.memory.remember_as_agent(
             content, category=known, turns=turns, least=least, quote=quote
@@ -65,11 +70,14 @@ def memory_tools(binding: MemoryBinding, read_unread: UnreadReader) -> Sequence[
     @_answering
     def forget(runtime: _Runtime, query: str = "", **_: object) -> str:
         """Hide what the user asks to forget, by words of the user's own newest message."""
-        bound, turns, _least = writable(runtime)
+        bound, unread, turns = writable(runtime)
         own = [turn for turn in turns if turn.trust == Trust.USER][-1:]
         words = set(content_words(query))
         if not words or not any(words <= set(content_words(turn.text)) for turn in own):
             return prompt("forget_memory_words").render()
+        # Stored now, as only a stored message can be hidden; at its end the run is read again.
+        begun = Kept(**runtime.state.get(KEPT) or {}).begun
+        keep(bound, replace(unread, upto=unread.upto and unread.since), begun)
         count = bound.memory.hide(query, asked_in=[turn.uid for turn in own], by="agent")
         return prompt("forget_memory_done").render(count=count)
 
@@ -112,18 +120,3 @@ def _answering(run: Callable[..., str]) -> Callable[..., str]:
             return prompt("memory_failed").render()
 
     return answer
-
-
-def _read(bound: BoundMemory, unread: UnreadMessages) -> tuple[list[Statement], Trust]:
-    """Return the messages of a run, and the reliability of the content it read."""
-    web = bound.settings.web_tools
-    turns = captured_turns(
-        unread.messages,
-        thread=bound.thread,
-        now=bound.memory.clock(),
-        before=unread.before,
-        web_tools=web,
-        owners=owners_of(bound),
-        zone=bound.settings.time_zone,
-    )
-    return turns, trust_after((message for _, message in unread.messages), unread.before, web)

@@ -394,18 +394,19 @@ def capture_turns(
     new = _unknown(scoped, thread.number, by_uid.keys())
     fresh = [turn for uid, turn in by_uid.items() if uid in new]
     numbered = list(enumerate(fresh, thread.turns))
-    is_cleared = begun is not None and begun < scoped.row.cleared
-    scoped.db.insert(
-        "memory_turn",
-        [
-            (
-                *(scoped.id, thread.number, seq, scoped.digests.of("uid", turn.uid)),
-                write_turn(turn),
-                scoped.row.cleared if is_cleared else 0,
-            )
-            for seq, turn in numbered
-        ],
+    (hidden,) = scoped.db.row(
+        "SELECT COALESCE(MAX(hidden), 0) FROM memory_turn"
+        " WHERE scope = ? AND thread = ? AND seq = ?",
+        (scoped.id, thread.number, thread.turns - 1),
     )
+    is_cleared = begun is not None and begun < scoped.row.cleared
+    rows: list[tuple[int | bytes, ...]] = []
+    for seq, turn in numbered:
+        hidden = max(hidden, 0) if turn.role == "assistant" else 0  # with what it answers
+        hidden = scoped.row.cleared if is_cleared else hidden
+        uid = scoped.digests.of("uid", turn.uid)
+        rows.append((scoped.id, thread.number, seq, uid, write_turn(turn), hidden))
+    scoped.db.insert("memory_turn", rows)
     index_turns(scoped, [(thread.number, seq, turn) for seq, turn in numbered])
     thread.turns += len(fresh)
     thread.captured = max(thread.captured, upto or 0)

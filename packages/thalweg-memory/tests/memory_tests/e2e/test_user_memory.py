@@ -330,21 +330,32 @@ def test_an_agent_with_tools_remembers_and_looks_up(window: int | None) -> None:
     assert "not used before the user has looked at it" in talk.shown()
 
 
-def test_an_agent_with_tools_forgets_what_its_user_asks_to_forget() -> None:
-    """Facts and messages, without a learner; only by words of the user's own newest message."""
+@WINDOWS
+def test_an_agent_with_tools_forgets_what_its_user_asks_to_forget(window: int | None) -> None:
+    """Facts and messages, without a learner; only by words of the user's own newest message.
+
+    That message and the answer to it are recalled no more, either, until an undo.
+    """
     store = known(rent="Ada pays 950 in rent", tea="Ada drinks green tea")
     store.capture(ADA, "other", [said("m1", "We rent here, 950 a month")])
     calls = [
         AIMessage("", tool_calls=[{"name": "forget_memory", "args": {"query": q}, "id": q}])
         for q in ("tea", "rent")
     ]
-    talk = Talk(store, answers=[*calls, AIMessage("Done.")], settings={"mode": "tool"})
+    answers = [AIMessage("Hello."), *calls, AIMessage("Rent is gone.")]
+    talk = Talk(store, window=window, answers=answers, settings={"mode": "tool"})
+    talk.say("Hello!")
     talk.say("Please forget what I said about the rent.")
 
-    assert "Nothing was forgotten" in talk.shown(1)
-    assert "Forgotten: 2 facts and messages" in talk.shown(2)
+    assert "Nothing was forgotten" in talk.shown(2)
+    assert "Forgotten: 2 facts and messages" in talk.shown(3)
+    assert [turn.text for turn in store.turns(ADA, "t")] == ["Hello!", "Hello."]
+    talk.say("And now?")
+    assert [turn.text for turn in store.turns(ADA, "t")][2:] == ["And now?", "Fine."]
     assert [one.id for one in store.facts(ADA)] == ["tea"]
     assert store.turns(ADA, "other") == []
+    store.undo(ADA, store.operations(ADA, limit=1)[0].id, now=AT)
+    assert len(store.turns(ADA, "t")) == 6
 
 
 def test_another_persons_message_is_no_fact_of_the_owners() -> None:
