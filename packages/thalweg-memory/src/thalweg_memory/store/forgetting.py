@@ -183,19 +183,23 @@ class ForgettingPlan:
 def plan_forgetting(known: ScopeContents, selection: Selection) -> ForgettingPlan:
     """Return the plan to forget a selection.
 
-    A fact is deleted with its source turns, a turn with the facts that have no other evidence, and
-    both with all verbatim copies. Other facts' evidence in such a turn loses its quotation.
+    A fact is deleted with its source turns, a turn with the answers to it and the facts that have
+    no other evidence, and all with their verbatim copies. Other facts' evidence in such a turn
+    loses its quotation.
     """
     sought = frozenset(index_words(selection.words))
     gone = _facts_gone(known, selection, sought)
     images = [fact for id_ in gone for fact in known.images[id_]]
     sayings = FactTexts.of(images)
     quoted = {each.uid for fact in images for each in fact.evidence if each.uid}
-    turns = [
-        turn
-        for turn in known.turns
-        if turn.uid in quoted or _is_gone(turn, selection, sayings, sought)
-    ]
+    turns: list[Statement] = []
+    before: Statement | None = None
+    for turn in known.turns:
+        follows = bool(turns) and turns[-1] is before and turns[-1].thread == turn.thread
+        is_answer = follows and turn.role == "assistant"
+        if is_answer or turn.uid in quoted or _is_gone(turn, selection, sayings, sought):
+            turns.append(turn)
+        before = turn
     uids = quoted | {turn.uid for turn in turns}
     leaving = ForgottenData(
         gone=frozenset(gone),

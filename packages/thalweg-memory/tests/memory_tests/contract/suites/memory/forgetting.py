@@ -122,6 +122,19 @@ class ForgetContract:
         memory.restore(ADA, 1, now=LATER)
         assert memory.facts(ADA, statuses=None) == [replace(cat, evidence=())]
 
+    def test_the_answers_to_a_forgotten_turn_go_along(self, memory: MemoryStore) -> None:
+        """They tell the same in other words, as far as the user's next message."""
+        texts = ("I live in Oslo", "How is Norway's capital?", "Hm", "Tell me more")
+        turns = [said(texts[0], "u1"), said(texts[1], "u2", "assistant")]
+        turns += [said(texts[2], "u3"), said(texts[3], "u4", "assistant")]
+        memory.capture(ADA, "t1", turns)
+        memory.capture(ADA, "t2", [said("Any news?", "u5", "assistant", "t2")])
+        done(memory, put(fact("a", "Lives in Oslo", ("u1", "live in Oslo"))))
+        assert memory.forget(ADA, Selection(facts=(FactId("a"),)), now=LATER).turns == 2
+        assert [turn.text for turn in memory.turns(ADA, "t1")] == [*texts[2:]]
+        assert len(memory.turns(ADA, "t2")) == 1
+        assert memory.capture(ADA, "t1", turns) == 0
+
     def test_facts_that_share_the_turn_stay_without_its_words(self, memory: MemoryStore) -> None:
         """A message may contain two facts, of which one is to be forgotten."""
         text = "I live in Oslo and I am allergic to peanuts"
