@@ -394,7 +394,7 @@ class Memory:
             there = [change.fact for change in done.changes if isinstance(change, PutFact)]
         else:
             there = self._near(new)
-        for fact in there:
+        for fact in sorted(there, key=lambda one: one.id != new.id):
             if fact.id == new.id or has_same_wording(fact, new):
                 return fact
         problem = "it was forgotten, and an agent cannot add forgotten facts again"

@@ -249,7 +249,8 @@ def _relations_to_known(
     for fact in facts:
         verdict = relation.of.get(fact.id, "beside")
         if has_same_wording(fact, new) or (verdict == "same" and may_merge(fact, new)):
-            same.append(fact)
+            if not _is_over(fact, new):
+                same.append(fact)
         elif verdict in {"replaces", "ends", "narrows", "contests"}:
             earlier, later = (new, fact) if _stated_at(new) < _stated_at(fact) else (fact, new)
             ends = later.valid_to and later.valid_to <= _stated_at(later)
@@ -304,6 +305,12 @@ def _stated_at(fact: Fact) -> str:
     return fact.observed_at or fact.created_at
 
 
+def _is_over(fact: Fact, new: Fact) -> bool:
+    """Return whether a fact had ended when a new one was stated, which is not of that time."""
+    is_later = "" < fact.valid_to < _stated_at(new) and fact.status != "superseded"
+    return is_later and not "" < new.valid_to <= fact.valid_to
+
+
 def _is_same_time(fact: Fact, new: Fact, found: _KnownRelations) -> bool:
     """Return whether a fact that states the same was valid at the time of the new one."""
     if fact.status == "active":
@@ -322,7 +329,9 @@ def _is_protected_from(fact: Fact, new: Fact) -> bool:
 def merged(known: Fact, new: Fact) -> Fact:
     """Merge two facts that state the same: no content of either is omitted."""
     wordings = dict.fromkeys((known.statement, *known.aliases, new.statement, *new.aliases))
-    words = new if known.claim and _stated_at(known) <= _stated_at(new) else known
+    is_later = _stated_at(known) <= _stated_at(new)
+    words = new if known.claim and is_later else known
+    last, first = (new, known) if is_later and known.status != "superseded" else (known, new)
     wordings.pop(words.content, None)
     return replace(
         known,
@@ -333,7 +342,7 @@ def merged(known: Fact, new: Fact) -> Fact:
         confidence=max(known.confidence, new.confidence),
         observed_at=max(known.observed_at, new.observed_at),
         valid_from=min(filter(None, (known.valid_from, new.valid_from)), default=""),
-        valid_to=known.valid_to or (new.valid_to if known.status == "active" else ""),
+        valid_to=last.valid_to or first.valid_to,
         is_temporary=known.is_temporary or new.is_temporary,
         importance=max(known.importance, new.importance),
         trust=min(known.trust, new.trust),

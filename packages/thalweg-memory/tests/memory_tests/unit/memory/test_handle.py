@@ -177,6 +177,19 @@ def test_a_thread_that_begins_is_told_the_newest_messages_that_no_fact_holds_yet
     assert memory.recall(hello, thread="t").text == ""
 
 
+def test_what_is_remembered_again_after_its_end_is_recalled(store: MemoryStore) -> None:
+    """The same words are stored once for the same time; a later end is kept."""
+    now = "2026-02-01T10:00:00Z"
+    memory = Memory(store, Scope("ada"), clock=lambda: now)
+    first = memory.remember("User is on leave", until="2026-02")
+    longer = memory.remember("User is on leave", until="2026-03")
+    assert (longer.id, longer.valid_to[:10]) == (first.id, "2026-03-31")
+    now = "2026-06-01T10:00:00Z"
+    again = memory.remember("User is on leave")
+    assert (again.id == first.id, again.valid_to) == (False, "")
+    assert "on leave" in memory.recall("leave").text
+
+
 def test_what_is_hidden_by_its_words_is_recalled_no_more_until_undo(
     memory: Memory, store: MemoryStore
 ) -> None:

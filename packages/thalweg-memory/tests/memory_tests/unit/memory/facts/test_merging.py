@@ -179,6 +179,26 @@ def test_what_holds_for_a_time_supersedes_nothing_and_ends_by_itself() -> None:
     assert after([BERLIN], replace(stay, valid_to="", is_temporary=True))[0].status == "active"
 
 
+def test_what_is_stated_again_after_its_end_is_another_fact() -> None:
+    """The end of the first period is not that of the second."""
+    leave = replace(fact("User is on leave", 1), valid_to="2025-01-03T23:59:59Z")
+    again = replace(fact("User is on leave", 20), valid_to="")
+    assert after([leave], again, "same") == [leave, again]
+    assert after([replace(leave, status="expired")], again, "beside")[-1] == again
+    (same,) = after([leave], replace(again, valid_to=leave.valid_to), "beside")
+    assert (same.id, same.valid_to) == (leave.id, leave.valid_to)
+
+
+def test_the_later_statement_of_an_end_is_kept() -> None:
+    leave = replace(fact("User is on leave", 1), valid_to="2025-03-31T23:59:59Z")
+    longer = replace(fact("User is on leave", 5), valid_to="2025-08-31T23:59:59Z")
+    for one, other in ((leave, longer), (longer, leave)):
+        (held,) = after([one], other, "beside")
+        assert held.valid_to == longer.valid_to
+    (held,) = after([leave], replace(longer, valid_to=""), "beside")
+    assert held.valid_to == leave.valid_to
+
+
 @pytest.mark.parametrize(
     ("new", "is_allowed"),
     [
