@@ -183,7 +183,7 @@ def removals(
     """List the facts that the user asked, in own words, to remove.
 
     A proposal to remove counts if its quote is in a turn of the user's and shares a word of
-    content with the fact.
+    content with the fact, its attribute or the words that it rests on.
     """
     own = {turn.uid: turn for turn in turns if turn.uid in learnable and turn.trust == Trust.USER}
     found: list[RequestedRemoval] = []
@@ -192,7 +192,8 @@ def removals(
         if proposal.relation != "remove" or turn is None or fact is None:
             continue
         is_quoted = any(find_quote(proposal.quote, storable(turn.text)))
-        named = set(words_of(f"{fact.statement} {fact.value}")) & set(words_of(proposal.quote))
+        told = (fact.statement, fact.value, fact.attribute, *(each.quote for each in fact.evidence))
+        named = set(words_of(" ".join(told))) & set(words_of(proposal.quote))
         if is_quoted and named and not fact.protected:
             found.append(RequestedRemoval(fact.id, turn.uid))
     return found

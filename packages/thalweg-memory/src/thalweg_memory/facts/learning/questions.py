@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from thalweg.engine.tokens import Counter
+from thalweg_memory.facts.gates import visible
 from thalweg_memory.facts.settings import MemorySettings
 from thalweg_memory.facts.values import (
     NO_FACT,
@@ -280,7 +281,7 @@ def _moment(stated_at: str) -> str:
 def _fact_text(fact: Fact) -> str:
     since = f" (since {fact.valid_from[:10]})" if fact.valid_from else ""
     until = f" (until {fact.valid_to[:10]})" if fact.valid_to else ""
-    return " ".join(fact.statement.split()) + since + until
+    return " ".join(visible(fact.statement).split()) + since + until
 
 
 def _unused(texts: Iterable[str]) -> str:

@@ -131,3 +131,10 @@ def test_a_profile_is_asked_for_with_facts_and_what_was_written_from_facts() -> 
         "topOfMind: Tea.",
     ]
     assert question.names == {"F1": "a"}
+
+
+def test_hidden_characters_of_a_document_are_not_shown() -> None:
+    """A document is kept to the byte; a tag or a direction mark in it is not for a model."""
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
+    text = asked(turn(1, "Hi"), known=(fact("a", f"User \u202elikes\u200b tea{hidden}"),))
+    assert "F1: User likes tea\n" in text

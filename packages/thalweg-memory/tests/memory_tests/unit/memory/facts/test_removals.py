@@ -5,7 +5,15 @@ from dataclasses import replace
 import pytest
 
 from thalweg_memory.facts.learning.lesson import plan_learning, removals
-from thalweg_memory.facts.values import Fact, FactId, Proposal, RemoveFact, Statement, Trust
+from thalweg_memory.facts.values import (
+    Evidence,
+    Fact,
+    FactId,
+    Proposal,
+    RemoveFact,
+    Statement,
+    Trust,
+)
 
 AT = "2026-05-02T10:00:00Z"
 TEA = Fact(FactId("tea"), "User drinks green tea", "preference", 0.9, AT, "t", value="green tea")
@@ -40,6 +48,18 @@ def test_a_fact_that_the_user_names_is_dropped_and_nothing_else() -> None:
 )
 def test_a_fact_stays_where_the_user_did_not_ask(proposal: Proposal, turn: Statement) -> None:
     assert removals([proposal], [turn], {"m0"}, KNOWN) == []
+
+
+def test_a_fact_is_named_by_its_attribute_or_the_words_that_it_rests_on() -> None:
+    """Its statement may be in other words than the user's, or in another language."""
+    said = Evidence("t", "m8", "Ich arbeite bei Fox", AT, Trust.USER)
+    job = Fact(
+        FactId("job"), "User is employed by Fox", "context", 0.9, AT, "t",
+        attribute="employer", value="fox", evidence=(said,),
+    )  # fmt: skip
+    for text in ("Forget my employer.", "Vergiss, wo ich arbeite."):
+        turn = replace(ASKED, text=text)
+        assert removals([proposed(job.id, text)], [turn], {"m0"}, {job.id: job})
 
 
 def test_a_protected_fact_stays() -> None:
