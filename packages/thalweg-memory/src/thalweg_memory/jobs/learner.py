@@ -39,6 +39,7 @@ from thalweg_memory.facts.learning.lesson import (
     LearningPlan,
     Lesson,
     RequestedRemoval,
+    after,
     as_verified,
     candidates,
     contested,
@@ -85,6 +86,7 @@ from thalweg_memory.facts.values import (
     Proposal,
     PutFact,
     RemoveFact,
+    Scope,
     Statement,
     WriteSection,
     facts_of,
@@ -185,15 +187,17 @@ class Respondent:
             try:
                 reply = _sent(self.model, messages, ways[0], kind)
             except Exception as error:
-                if (cut := _cut_off(error)) is not None:
-                    return cut, self._spent(cut)
-                refused = isinstance(error, NotImplementedError) or _status(error) in _REFUSALS
-                if not refused or len(ways) == 1:
+                if isinstance(error, NotImplementedError) or _status(error) in _REFUSALS:
+                    if len(ways) == 1:
+                        raise
+                    ways = ways[1:]
+                    continue
+                self._ways = ways
+                if (cut := _cut_off(error)) is None:
                     raise
-                ways = ways[1:]
-            else:
-                self._ways = ways  # those before it are not supported
-                return reply, self._spent(reply)
+                reply = cut
+            self._ways = ways  # those before it are not supported
+            return reply, self._spent(reply)
 
     def _spent(self, reply: AIMessage) -> Usage:
         return answer_usage(reply, written(reply), self.name, self.count)
@@ -546,7 +550,8 @@ class Learner:
             if not self._learn_from(portion, job, self.respondent, report):
                 report.retry_s = 0.0
                 return
-        if report.changed.keys() - {"quarantined", "hidden"}:
+        # A job that failed or was killed may have changed facts before.
+        if report.changed.keys() - {"quarantined", "hidden"} or job.attempt > 1:
             write_profile(self.store, self.respondent, job, self.settings, self.clock, report)
 
     def _may_learn(self, job: Job) -> bool:
@@ -750,7 +755,15 @@ class Learner:
         )
         room = plan_room(self.store, scope, plan.changes, self.settings, self.clock())
         gone = ("its turn was removed",) * (len(judged.made) - len(made))
-        return LearningPlan(folded([*plan.changes, *room, *hidden]), (*plan.refused, *gone))
+        changes = folded([*plan.changes, *room, *hidden])
+        return LearningPlan((*changes, *self._stale(scope, changes)), (*plan.refused, *gone))
+
+    def _stale(self, scope: Scope, changes: Sequence[Change]) -> Sequence[Change]:
+        """Plan to remove the sections of the profile that changes make untrue."""
+        profile = self.store.profile(scope)
+        cited = sorted({id_ for section in profile.sections for id_ in section.cites})
+        facts = after(self.store.facts(scope, ids=cited), changes)
+        return plan_profile((), {}, facts, profile, now=self.clock())
 
     def _settled(self, work: _PortionWork, facts: Sequence[Fact]) -> set[FactId]:
         """Find the facts that a person changed or took out since the learner was asked."""

@@ -425,6 +425,26 @@ def test_a_section_goes_when_a_fact_it_rests_on_does_not_hold_any_more(
     assert store.profile(ADA).sections == ()
 
 
+def test_a_section_goes_with_the_fact_that_it_tells_though_the_model_fails_then(
+    store: MemoryStore, clock: Clock
+) -> None:
+    """The next attempt writes it again, which has nothing to learn."""
+    say(store, ADA, "I keep the key in drawer 7.", clock=clock)
+    run(store, clock, profile=True)
+
+    def failing(messages: Sequence[BaseMessage]) -> str:
+        if str(messages[-1].content).startswith("Today is"):
+            raise TimeoutError
+        return answer(messages)
+
+    say(store, ADA, "Now I keep the map in drawer 7.", clock=clock)
+    assert run(store, clock, failing, profile=True).failed == "TimeoutError"
+    assert contents(store) == ["The user keeps the map in drawer 7."]
+    assert store.profile(ADA).sections == ()
+    run(store, clock, profile=True)
+    assert len(store.profile(ADA).sections) == 1
+
+
 def test_what_no_model_verified_is_quoted_and_enters_no_profile(
     store: MemoryStore, clock: Clock
 ) -> None:

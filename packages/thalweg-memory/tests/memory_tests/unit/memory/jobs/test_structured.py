@@ -89,6 +89,35 @@ def test_a_refusal_of_every_way_leaves_the_ways_as_they_were() -> None:
     assert asked_in == ["question"]  # without the schema in words
 
 
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_a_way_that_failed_for_another_reason_is_the_next_one_again(*, is_cut: bool) -> None:
+    """The ways before it were refused; each of them would cost a request with every question."""
+    tried = 0
+
+    class BusyError(Exception):
+        completion = SimpleNamespace(
+            choices=[SimpleNamespace(message=SimpleNamespace(content="{"))]
+        )
+
+    class Counted(Plain):
+        def _refuse(self, _: object) -> dict[str, Any]:
+            nonlocal tried
+            tried += 1
+            raise Refused(400)
+
+    def script(_: Sequence[BaseMessage]) -> str:
+        raise BusyError if is_cut else TimeoutError
+
+    asked = Respondent(Counted(script=script, status=400), exact_counter())
+    for _ in range(2):
+        if is_cut:
+            asked.ask(QUESTION, "facts")
+        else:
+            with pytest.raises(TimeoutError):
+                asked.ask(QUESTION, "facts")
+    assert tried == 2
+
+
 def test_what_stands_before_a_question_is_the_same_every_time() -> None:
     """The rules, then examples: a provider's cache has all but the question itself."""
     seen: list[list[tuple[str, str]]] = []
