@@ -109,13 +109,13 @@ class Answers:
 
     def list_threads(self) -> str:
         """List the newest threads, the newest first: resource, time, title."""
-        sessions = sorted(
-            list_sessions(self.archive, self.owner), key=lambda pair: pair[1].ended_at
-        )
-        return "\n".join(
+        found = list_sessions(self.archive, self.owner)
+        sessions = sorted(found, key=lambda pair: pair[1].ended_at)
+        lines = (
             f"thalweg://thread/{quote(thread, safe='')} {session.ended_at} {session.title}"
             for thread, session in reversed(sessions[-MAX_LISTED:])
         )
+        return _as_data("\n".join(lines))
 
     def read_thread(self, name: str) -> str:
         """Read a thread by its name, percent-encoded as in a resource."""

@@ -44,7 +44,7 @@ async def _ask(session: ClientSession) -> None:
     assert "scope" in wrong.text
     (threads,) = (await session.list_resources()).resources
     (listed,) = (await session.read_resource(threads.uri)).contents
-    address = str(getattr(listed, "text", "")).split()[0]
+    address = str(getattr(listed, "text", "")).splitlines()[1].split()[0]
     (read,) = (await session.read_resource(address)).contents  # type: ignore[arg-type]  # parsed there
     assert "request 1" in str(getattr(read, "text", ""))
 

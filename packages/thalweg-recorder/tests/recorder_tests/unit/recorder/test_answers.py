@@ -65,6 +65,7 @@ def test_answers_are_bounded_and_marked(answers: Answers) -> None:
         answers.recall("heron"),
         answers.recall(handle=f"{KEY.thread}#3"),
         answers.recall(handle=f"{KEY.thread}#2"),
+        answers.list_threads(),
     ):
         assert exact_counter()(answer) <= MAX_TOKENS + MARK_TOKENS
         assert answer.startswith("<recorded-data")
