@@ -72,6 +72,26 @@ def path_or_none(path: str) -> str | None:
         return None
 
 
+def key_of(path: str) -> str:
+    """Return the normalized path of a file, its key in a store or a state.
+
+    Raises:
+        PathError: No file can be at that path.
+    """
+    key = validate_path(path)
+    if key == "/":
+        raise PathError(path, "Path is a folder")
+    return key
+
+
+def key_or_none(path: str) -> str | None:
+    """Return the key of a file, or `None` if there can be none."""
+    try:
+        return key_of(path)
+    except PathError:
+        return None
+
+
 def is_under(path: str, folder: str) -> bool:
     """Return whether a path is that of a folder, or of something in it.
 

@@ -19,7 +19,7 @@ from thalweg_agent.backends.file_data import (
     update_file_data,
     with_content,
 )
-from thalweg_agent.backends.paths import ROOT_IS_KEPT, path_or_none, validate_path
+from thalweg_agent.backends.paths import ROOT_IS_KEPT, key_of, key_or_none, validate_path
 from thalweg_agent.backends.protocol import (
     FILE_NOT_FOUND,
     INVALID_PATH,
@@ -109,9 +109,9 @@ class StateBackend(BlockingBackend):
 
     def _delete(self, file_path: str) -> DeleteResult:
         path = file_path.rstrip("/")
+        if validate_path(file_path) == "/":
+            return DeleteResult(error=f"Error deleting '{file_path}': {ROOT_IS_KEPT}")
         with _changing(file_path) as at:
-            if validate_path(file_path) == "/":
-                return DeleteResult(error=f"Error deleting '{file_path}': {ROOT_IS_KEPT}")
             gone = [p for p in at.files() if p == path or p.startswith(f"{path}/")]
             for each in gone:
                 at.put_file(each, None)
@@ -124,7 +124,7 @@ class StateBackend(BlockingBackend):
         try:
             with _changing() as at:
                 for path, content in files:
-                    if not path_or_none(path):
+                    if not key_or_none(path):
                         continue
                     held = made.get(path) or at.get_file(path)
                     created_at = held.get("created_at") if held else None
@@ -158,7 +158,7 @@ def _changing(path: str | None = None) -> Iterator[RunContext]:
     at = _here()
     with at.held():
         if path is not None:
-            validate_path(path)
+            key_of(path)
         if at.agent_files is not None and at.agent_files.author.ended:
             raise _EndedError(prompt("files_ended").render(path=path or ""))
         yield at
@@ -191,6 +191,6 @@ _NO_STEP = (
 def _download(path: str, data: FileData | None) -> FileDownloadResponse:
     if data is None:
         return FileDownloadResponse(
-            path, error=FILE_NOT_FOUND if path_or_none(path) else INVALID_PATH
+            path, error=FILE_NOT_FOUND if key_or_none(path) else INVALID_PATH
         )
     return FileDownloadResponse(path, file_data_to_bytes(data))

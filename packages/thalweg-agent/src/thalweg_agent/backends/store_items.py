@@ -25,7 +25,7 @@ from thalweg_agent.backends.file_data import (
     read_file_type,
     with_content,
 )
-from thalweg_agent.backends.paths import ROOT_IS_KEPT, validate_path
+from thalweg_agent.backends.paths import ROOT_IS_KEPT, key_of, key_or_none, validate_path
 from thalweg_agent.backends.protocol import (
     FILE_NOT_FOUND,
     INVALID_PATH,
@@ -315,26 +315,6 @@ class StoreFiles(FlowBackend):
 
 def _identity(item: Item) -> _Identity:
     return tuple(item.namespace), item.key
-
-
-def key_of(path: str) -> str:
-    """Return the key of a file.
-
-    Raises:
-        PathError: No file can be at that path.
-    """
-    key = validate_path(path)
-    if key == "/":
-        raise PathError(path, "Path is a folder")
-    return key
-
-
-def key_or_none(path: str) -> str | None:
-    """Return the key of a file, or `None` if there can be none."""
-    try:
-        return key_of(path)
-    except PathError:
-        return None
 
 
 def as_file_data(item: Item) -> FileData:

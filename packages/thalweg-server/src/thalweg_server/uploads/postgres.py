@@ -17,7 +17,7 @@ from thalweg.database.postgres import PostgresDatabase, PostgresRows
 from thalweg.errors import InvalidGlobPatternError, PathError, StorageError
 from thalweg_agent.backends.calls.operations import Answer, BackendOperation, BlockingBackend
 from thalweg_agent.backends.file_data import read_file_type
-from thalweg_agent.backends.paths import ROOT_IS_KEPT, validate_path
+from thalweg_agent.backends.paths import ROOT_IS_KEPT, key_of, validate_path
 from thalweg_agent.backends.protocol import (
     DEFAULT_GREP_TIMEOUT,
     FILE_NOT_FOUND,
@@ -36,7 +36,6 @@ from thalweg_agent.backends.protocol import (
     WriteResult,
 )
 from thalweg_agent.backends.searches.matches import capped, chosen, folder_info, matching_lines
-from thalweg_agent.backends.store_items import key_of
 from thalweg_agent.backends.text import check_empty_content, edit_text, slice_read_response
 from thalweg_server.uploads.base import FileMetadata, ThreadBackend
 from thalweg_server.uploads.names import tag

@@ -385,6 +385,14 @@ class BackendContract:
             assert files.delete(path).error
         assert files.told(files.glob("**").matches) == ["/kept.txt"]
 
+    def test_a_folder_of_everything_is_no_file(self, files: BackendMethods) -> None:
+        """Once written, it could not be deleted."""
+        if self.home:
+            pytest.skip("it keeps files below a folder")
+        assert files.write("/", "x").error
+        assert files.edit("/", "x", "y").error
+        assert files.read("/").error
+
     def test_text_that_no_file_can_hold_is_never_raised(self, files: BackendMethods) -> None:
         """A lone surrogate may be refused; existing content is kept."""
         files.write("/a.txt", "was")
