@@ -332,6 +332,8 @@ class Kept:
     """Whether the messages since then must not be stored, by any later run either."""
     begun: int = 0
     """The memory's version when the run under way began."""
+    owner: str = ""
+    """The first name of a user in the thread; kept here, as its message may be deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,6 +349,8 @@ class UnreadMessages:
     """Its end in the log; messages of a crashed run may follow. `None` without a log."""
     uid: str = ""
     """Of the last message of the state that it reaches to."""
+    owner: str = ""
+    """The first name of a user in the messages before."""
 
 
 def stretch(
@@ -369,7 +373,7 @@ def stretch(
         is_over: Whether the run has ended. At its beginning, the user's newest message is skipped
             until the end, unless it may no longer be in the state by then.
     """
-    messages = read_state(state["messages"])
+    messages, owner = read_state(state["messages"]), kept.owner or _first_name(bound)
     has_log = state.get("thalweg_turn") is not None
     if is_over or (has_log and sessions is None and not kept.hidden):
         end = len(messages)
@@ -380,9 +384,9 @@ def stretch(
         _logged(bound, sessions, state, config, kept) if sessions is not None and has_log else None
     )
     if logged is not None:
-        return replace(logged, uid=uid)
-    first = min(end, _known(messages, kept.uid))
-    return UnreadMessages(list(enumerate(messages))[first:end], 0, Trust(kept.trust), None, uid)
+        return replace(logged, uid=uid, owner=owner)
+    first, before = min(end, _known(messages, kept.uid)), Trust(kept.trust)
+    return UnreadMessages(list(enumerate(messages))[first:end], 0, before, None, uid, owner)
 
 
 def _logged(
@@ -506,23 +510,23 @@ def turns_of(bound: BoundMemory, unread: UnreadMessages, since: int = 0) -> Sequ
         since=since,
         before=unread.before,
         web_tools=bound.settings.web_tools,
-        owners=owners_of(bound),
+        owners=bound.settings.owner_names or [unread.owner] * bool(unread.owner),
         zone=bound.settings.time_zone,
     )
     # Positions in the state change when messages are removed.
     return turns if unread.upto is not None else [replace(turn, position=-1) for turn in turns]
 
 
-def owners_of(bound: BoundMemory) -> Sequence[str]:
-    """Return the names of the memory's owner in a thread: as set, or the first one there was."""
-    if bound.settings.owner_names:
-        return bound.settings.owner_names
+def _first_name(bound: BoundMemory) -> str:
+    """Return the first name of a user in the stored part of a thread; empty if there is none."""
     known = bound.memory.store.turns(bound.memory.scope, bound.thread, 0, FIRST_TURNS)
-    return [turn.author for turn in known if turn.author and turn.trust == Trust.USER][:1]
+    return next((turn.author for turn in known if turn.author and turn.trust == Trust.USER), "")
 
 
 def pass_over(bound: BoundMemory, unread: UnreadMessages) -> Kept:
     """Mark messages as never to be stored."""
     web = bound.settings.web_tools
     trust = trust_after((message for _, message in unread.messages), unread.before, web)
-    return Kept(unread.uid, unread.upto or 0, int(trust))
+    names = (one.name for _, one in unread.messages if one.name and _role(one) == "user")
+    owner = unread.owner or next(names, "")
+    return Kept(unread.uid, unread.upto or 0, int(trust), owner=owner)

@@ -542,3 +542,28 @@ def test_three_turns_choose_the_facts_of_seeds_whatever_the_state_keeps(state: A
 
     assert "tomatoes" in order[0]
     assert "tomatoes" in later[-1]
+
+
+@WINDOWS
+@pytest.mark.parametrize("how", ["clear", "forget", "incognito"])
+def test_the_owner_in_a_thread_stays_the_first_name(window: int | None, how: str) -> None:
+    """Even if the memory has no message of the owner's any more, or never had one."""
+    store = known()
+    talk = Talk(store, window=window)
+
+    def send(name: str, text: str, **more: str) -> None:
+        config = {"configurable": {"thread_id": "t", "user": "ada", **more}}
+        talk.agent.invoke({"messages": [HumanMessage(text, name=name)]}, config)
+
+    send("ada", "I'm vegan.", memory="incognito" if how == "incognito" else "on")
+    if how == "clear":
+        Memory(store, ADA).clear()
+    elif how == "forget":
+        Memory(store, ADA).forget(threads=["t"])
+    send("bob", "I live in Marlow.")
+    send("ada", "I row.")
+    turns = [one for one in store.turns(ADA, "t") if one.role == "user"]
+    assert [(one.author, one.trust) for one in turns] == [
+        ("bob", Trust.ASSISTANT),
+        ("ada", Trust.USER),
+    ]

@@ -192,8 +192,9 @@ def removals(
         if proposal.relation != "remove" or turn is None or fact is None:
             continue
         is_quoted = any(find_quote(proposal.quote, storable(turn.text)))
-        told = (fact.statement, fact.value, fact.attribute, *(each.quote for each in fact.evidence))
-        named = set(words_of(" ".join(told))) & set(words_of(proposal.quote))
+        quotes = (each.quote for each in fact.evidence)
+        texts = (fact.statement, fact.value, fact.attribute, *quotes)
+        named = set(words_of(" ".join(texts))) & set(words_of(proposal.quote))
         if is_quoted and named and not fact.protected:
             found.append(RequestedRemoval(fact.id, turn.uid))
     return found

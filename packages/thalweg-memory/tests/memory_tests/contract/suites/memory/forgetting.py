@@ -123,7 +123,7 @@ class ForgetContract:
         assert memory.facts(ADA, statuses=None) == [replace(cat, evidence=())]
 
     def test_the_answers_to_a_forgotten_turn_go_along(self, memory: MemoryStore) -> None:
-        """They tell the same in other words, as far as the user's next message."""
+        """They may repeat it in other words; the user's next message is kept."""
         texts = ("I live in Oslo", "How is Norway's capital?", "Hm", "Tell me more")
         turns = [said(texts[0], "u1"), said(texts[1], "u2", "assistant")]
         turns += [said(texts[2], "u3"), said(texts[3], "u4", "assistant")]

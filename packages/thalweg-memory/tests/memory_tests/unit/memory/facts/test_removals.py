@@ -52,10 +52,10 @@ def test_a_fact_stays_where_the_user_did_not_ask(proposal: Proposal, turn: State
 
 def test_a_fact_is_named_by_its_attribute_or_the_words_that_it_rests_on() -> None:
     """Its statement may be in other words than the user's, or in another language."""
-    said = Evidence("t", "m8", "Ich arbeite bei Fox", AT, Trust.USER)
+    quoted = Evidence("t", "m8", "Ich arbeite bei Fox", AT, Trust.USER)
     job = Fact(
         FactId("job"), "User is employed by Fox", "context", 0.9, AT, "t",
-        attribute="employer", value="fox", evidence=(said,),
+        attribute="employer", value="fox", evidence=(quoted,),
     )  # fmt: skip
     for text in ("Forget my employer.", "Vergiss, wo ich arbeite."):
         turn = replace(ASKED, text=text)

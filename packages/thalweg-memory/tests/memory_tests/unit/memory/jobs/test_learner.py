@@ -425,10 +425,10 @@ def test_a_section_goes_when_a_fact_it_rests_on_does_not_hold_any_more(
     assert store.profile(ADA).sections == ()
 
 
-def test_a_section_goes_with_the_fact_that_it_tells_though_the_model_fails_then(
+def test_a_section_is_removed_with_a_fact_that_it_cites_even_if_the_model_fails(
     store: MemoryStore, clock: Clock
 ) -> None:
-    """The next attempt writes it again, which has nothing to learn."""
+    """The next attempt writes it again, although it has nothing to learn."""
     say(store, ADA, "I keep the key in drawer 7.", clock=clock)
     run(store, clock, profile=True)
 

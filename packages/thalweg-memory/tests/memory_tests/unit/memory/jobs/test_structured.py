@@ -90,8 +90,8 @@ def test_a_refusal_of_every_way_leaves_the_ways_as_they_were() -> None:
 
 
 @pytest.mark.parametrize("is_cut", [False, True])
-def test_a_way_that_failed_for_another_reason_is_the_next_one_again(*, is_cut: bool) -> None:
-    """The ways before it were refused; each of them would cost a request with every question."""
+def test_after_another_error_no_refused_way_is_tried_again(*, is_cut: bool) -> None:
+    """Each of them would cost a request with every question."""
     tried = 0
 
     class BusyError(Exception):
