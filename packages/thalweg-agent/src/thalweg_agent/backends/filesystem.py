@@ -155,7 +155,7 @@ class FilesystemBackend(BackendProtocol):
         """Return an entry, or the target of a link."""
         if not entry.is_link:
             return entry
-        with self._at(entry.place.shown) as place:
+        with self._at(self._shown(entry.place.shown)) as place:
             return target(place)
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:

@@ -677,7 +677,12 @@ def test_a_name_that_no_path_has_is_found_as_it_is_listed(
     backend: FilesystemBackend, root: Path, name: bytes
 ) -> None:
     """A backslash, and bytes that are no UTF-8; rules about paths hold for such a file."""
-    (root / os.fsdecode(name)).write_text("heron")
+    link = root / os.fsdecode(b"link-" + name)
+    link.symlink_to("nest.txt")
+    (root / "nest.txt").write_text("heron")
+    assert len(backend.ls("/").entries or []) == len(backend.glob("*").matches or []) == 2
+    link.unlink()
+    (root / "nest.txt").rename(root / os.fsdecode(name))
     (listed,) = backend.ls("/").entries or []
     path = listed["path"]
 
