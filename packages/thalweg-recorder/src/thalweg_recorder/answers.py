@@ -14,7 +14,6 @@ from urllib.parse import quote, unquote
 from pydantic import Field
 
 from thalweg.archive import Archive, Span, ThreadKey, recall
-from thalweg.archive.threads.journal import read_pages
 from thalweg.errors import ConfigError, FactRefusedError, MemoryOffError, RangeError
 from thalweg.redaction.secrets import redact
 from thalweg_memory.facts.values import Trust
@@ -22,7 +21,7 @@ from thalweg_memory.handle import Memory
 from thalweg_memory.prompts import prompt as memory_prompt
 from thalweg_recorder.prompts import prompt
 from thalweg_recorder.searching import SearchFilter, cut_to, render_found, search_sessions
-from thalweg_recorder.sessions import OWNER, RecordedSession, list_sessions
+from thalweg_recorder.sessions import OWNER, RecordedSession, list_compactions, list_sessions
 
 MAX_TOKENS = 3_000
 """Bound on the text of an answer; the mark around it adds about twenty."""
@@ -170,8 +169,7 @@ class Answers:
             f"{total.input:,} tokens in ({total.cached:,} from the cache), {total.output:,} out; "
             f"cost {cost}"
         )
-        pages = read_pages(self.archive, ThreadKey(self.owner, thread)).values()
-        new = [one for page in pages for one in page.session.get("new_compactions", ())]
+        new = list_compactions(self.archive, ThreadKey(self.owner, thread))
         cuts = [0, *(one["position"] for one in new)]
         spans = [*zip(pairwise(cuts), new, strict=True)]
         yield f"{len(new)} compactions" + (" (the newest)" if len(new) > MAX_REPORTED else "")

@@ -4,6 +4,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 from thalweg.archive import Archive, ThreadKey, open_existing
@@ -13,7 +14,7 @@ from thalweg_recorder.forgotten import ForgottenNames, names_with_parents
 from thalweg_recorder.hook import session_file
 from thalweg_recorder.place import recorder_place
 from thalweg_recorder.searching import SearchFilter
-from thalweg_recorder.sessions import OWNER, list_sessions
+from thalweg_recorder.sessions import OWNER, list_compactions, list_sessions
 
 
 def plan_forgetting(
@@ -30,7 +31,7 @@ def plan_forgetting(
         archive: The archive of the sessions.
         only: Projects, agents and times.
         threads: Names; empty for any name.
-        words: A text in one of the messages, ignoring case.
+        words: A text in the title, a message or a summary, ignoring case.
         owner: The owner of the threads.
 
     Raises:
@@ -39,9 +40,9 @@ def plan_forgetting(
     sessions = [*list_sessions(archive, owner)]
     found = [
         thread
-        for thread, _ in only.select(sessions)
+        for thread, one in only.select(sessions)
         if (not threads or thread in threads)
-        and (not words or _holds(archive, ThreadKey(owner, thread), words.casefold()))
+        and (not words or _holds(archive, ThreadKey(owner, thread), one.title, words.casefold()))
     ]
     chosen = set(found)
     # An earlier version named the thread of a subagent by its log alone.
@@ -54,8 +55,10 @@ def plan_forgetting(
     ]
 
 
-def _holds(archive: Archive, key: ThreadKey, words: str) -> bool:
-    return any(words in as_text(message).casefold() for message in archive.messages(key))
+def _holds(archive: Archive, key: ThreadKey, title: str, words: str) -> bool:
+    made = (archive.attachment(key, one["summary"]) for one in list_compactions(archive, key))
+    texts = chain([title], map(as_text, archive.messages(key)), made)
+    return any(words in text.casefold() for text in texts)
 
 
 def forget(

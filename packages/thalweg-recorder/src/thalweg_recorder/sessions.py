@@ -8,7 +8,7 @@ from typing import Any
 
 from thalweg.archive import Archive, ThreadKey
 from thalweg.archive.threads.finding import newest_import
-from thalweg.archive.threads.journal import TurnRecord
+from thalweg.archive.threads.journal import TurnRecord, read_pages
 from thalweg.database.base import decode, encode
 from thalweg.engine.pricing.cost import cost_of_answers, distinct
 from thalweg.engine.pricing.usage import NO_USAGE, Usage
@@ -142,6 +142,12 @@ def newest_session(archive: Archive, key: ThreadKey) -> RecordedSession | None:
     """Return the session as of the newest import of a thread; `None` if there is no import."""
     page = newest_import(archive, key)
     return None if page is None else session_of(page)
+
+
+def list_compactions(archive: Archive, key: ThreadKey) -> list[dict[str, Any]]:
+    """Return the compactions of a recorded session, oldest first, as its imports entered them."""
+    pages = read_pages(archive, key).values()
+    return [one for page in pages for one in page.session.get("new_compactions", ())]
 
 
 def list_sessions(archive: Archive, owner: str = OWNER) -> Iterator[tuple[str, RecordedSession]]:

@@ -40,12 +40,9 @@ _BARE = frozenset(
 
 def detect(source: RecordedFile) -> bool:
     """Return whether a row wraps an item, or bare items follow a header of the old form."""
-    return any(map(_is_wrapped, source.objects)) or (
-        any(map(_is_bare, source.objects))
-        and any(
-            {"id", "timestamp"} <= row.keys() and "type" not in row for row in source.objects[:1]
-        )
-    )
+    rows = source.objects
+    has_header = any({"id", "timestamp"} <= row.keys() and "type" not in row for row in rows[:1])
+    return any(map(_is_wrapped, rows)) or (has_header and any(map(_is_bare, rows)))
 
 
 def _is_wrapped(row: JsonObject) -> bool:
@@ -103,12 +100,11 @@ class _CodexSession(SessionRows):
         self.state = own = as_str(payload.get("id"))  # a fork repeats the header of its parent
         # Of a subagent it has the session, which its parent is a part of, too.
         session = as_str(payload.get("session_id")) if payload.get("parent_thread_id") else ""
-        git = payload.get("git")
         self.info = replace(
             self.info,
             id=self.info.id or (f"{session}.{own}" if session and own else own),
             project=self.info.project or as_str(payload.get("cwd")),
-            branch=as_str(git.get("branch")) if isinstance(git, dict) else self.info.branch,
+            branch=as_str(as_object(payload.get("git")).get("branch")) or self.info.branch,
         )
         base = payload.get("base_instructions")
         text = as_str(base.get("text")) if isinstance(base, dict) else as_str(base)

@@ -226,6 +226,14 @@ def test_sessions_are_chosen_by_project_and_time(
         assert plan_forgetting(archive, SearchFilter(), threads=["other"]) == []
 
 
+def test_sessions_are_chosen_by_words_of_a_summary_or_a_title(tmp_path: Path) -> None:
+    title = {"type": "custom-title", "customTitle": "Count the cranes", "sessionId": SESSION}
+    with open_archive(":memory:") as archive:
+        import_one(archive, write(tmp_path, [*compacted(1, WORDS), user(3, "Go on"), title]))
+        for words in ("HERON of", "the Cranes"):
+            assert plan_forgetting(archive, SearchFilter(), words=words) == [KEY.thread]
+
+
 def test_an_owner_who_is_deleted_is_not_recorded_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
