@@ -169,7 +169,7 @@ class RemoteShell(RunFiles, SandboxBackendProtocol):
     @property
     def id(self) -> str:
         """Return the unique name of this sandbox; see `SandboxBackendProtocol.id`."""
-        return self._mirror().id
+        return f"{owner_of_run(get_config())}/{thread_of_run(get_config())}"
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
         """See `SandboxBackendProtocol.execute`; commands of one thread run one after another."""
@@ -197,11 +197,10 @@ class RemoteShell(RunFiles, SandboxBackendProtocol):
             return self._mirrors[key]
 
     def _open(self, key: tuple[str, str]) -> SandboxBackendProtocol:
-        remote = self._make(*key)  # without the lock: other threads run commands meanwhile
+        remote = self._make(*key)  # without the lock: other threads run commands then
         with self._lock:
             if self._keys.setdefault(remote.id, key) != key:
-                problem = f"it returned one sandbox, {remote.id!r}, for two threads"
-                raise ConfigError("sandbox.factory", problem, "make one for each thread")
+                raise ConfigError("sandbox.factory", "two threads share one", "make one for each")
         return remote
 
 
@@ -229,12 +228,6 @@ class Mirror:
     @cached_property
     def _remote(self) -> SandboxBackendProtocol:
         return self._make()
-
-    @property
-    def id(self) -> str:
-        """Return the id of the sandbox."""
-        with self._lock:
-            return self._remote.id
 
     def execute(self, command: str, timeout: int | None) -> ExecuteResponse:
         """Run a command on the current files, and store its changes.

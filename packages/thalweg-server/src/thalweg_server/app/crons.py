@@ -37,8 +37,6 @@ LATE_MS = 60_000
 """A due time that is this late has no run if the cron was due again since."""
 _MOST_BYTES = 262_144
 """Maximum bytes of a cron's request."""
-_MOST_DELETED = 3
-"""Threads of earlier runs that are deleted after a run is submitted."""
 _PATIENCE_S = 10.0
 """How long runs that a cron cancels may take to end."""
 _log = logging.getLogger("thalweg.server.crons")
@@ -165,7 +163,7 @@ class TenantCrons(TenantPart):
             await self._journal.skip(record, next_ms)
         else:
             if is_fired:
-                await self._runs.delete_temporary(_MOST_DELETED)
+                await self._runs.delete_temporary()
 
     async def _start(self, cron: Cron, due_ms: int, next_ms: int) -> bool:
         limits = self._parts.settings().gateway.limits_of(self._owner)

@@ -20,7 +20,7 @@ from thalweg_server.app.registry import (
     ThreadRow,
     moment,
 )
-from thalweg_server.runs.base import RunRecord, now_ms
+from thalweg_server.runs.base import RunRecord, Status, now_ms
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -193,7 +193,7 @@ class TenantGraphThreads(TenantPart):
         try:
             for one in update:
                 config = await graph.aupdate_state(config, _with_messages(one), as_node=node)
-        except (*refusals, ValueError, TypeError, NotImplementedError) as error:
+        except (*refusals, *WRONG_MESSAGES) as error:
             fix = "name the node in as_node, or change the values"
             raise AnswerError(f"{type(error).__name__}: {error}"[:500], fix) from None
         await self.merge(thread, {})  # its runs keep all checkpoints from now on
@@ -239,6 +239,10 @@ class TenantGraphThreads(TenantPart):
         return graph.copy({"checkpointer": saver}), config
 
 
+WRONG_MESSAGES = (AttributeError, KeyError, NotImplementedError, TypeError, ValueError)
+"""Errors of LangChain's `convert_to_messages`."""
+
+
 def _with_messages(values: Any) -> Any:  # noqa: ANN401 (any graph's)
     """Return an update with its messages as LangChain's objects, which every reducer takes."""
     if not isinstance(values, dict) or not isinstance(values.get("messages"), list):
@@ -249,7 +253,7 @@ def _with_messages(values: Any) -> Any:  # noqa: ANN401 (any graph's)
 
 
 View = dict[str, Any]
-_STATUSES = {
+STATUSES: Mapping[Status, str] = {
     "queued": "pending",
     "running": "running",
     "completed": "success",
@@ -257,6 +261,7 @@ _STATUSES = {
     "cancelled": "interrupted",
     "interrupted": "interrupted",
 }
+"""The statuses of runs, as this API has them."""
 
 
 def assistant_view(one: Assistant) -> View:
@@ -287,7 +292,7 @@ def run_view(run: RunRecord) -> View:
         "assistant_id": request.assistant,
         "created_at": run.created.isoformat(),
         "updated_at": changed.isoformat(),
-        "status": _STATUSES[run.status],
+        "status": STATUSES[run.status],
         "metadata": {
             "graph_id": request.graph,
             "assistant_id": request.assistant,

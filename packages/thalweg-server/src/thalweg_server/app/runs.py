@@ -135,13 +135,10 @@ class TenantRuns(TenantPart):
         Returns:
             The run; it has not ended if the timeout expired first.
         """
-        found = await self.get(thread, run)
-        if found.status not in ENDED:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(timeout_s):
-                    await self._parts.runs.join(RunKey(self._owner, thread, run))
-            found = await self.get(thread, run)
-        return found
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._parts.runs.join(RunKey(self._owner, thread, run))
+        return await self.get(thread, run)
 
     async def cancel(self, thread: str, run: str) -> Run:
         """Request cancellation of a run; no effect on one that has ended."""
@@ -271,10 +268,10 @@ class TenantGraphRuns(TenantPart):
         agents = await self._parts.agents()
         return await agents.graph(self._parts.settings(), assistant.graph, {"configurable": {}})
 
-    async def list(self, thread: str) -> Sequence[RunRecord]:
-        """Return the runs of a thread, the newest first."""
+    async def list(self, thread: str, limit: int = 1_000) -> Sequence[RunRecord]:
+        """Return the newest runs of a thread, the newest first."""
         await self._threads.get(thread)
-        return await self._parts.journal.list(self._owner, thread, limit=1_000)
+        return await self._parts.journal.list(self._owner, thread, limit=limit)
 
     async def read_all(self, run: RunRecord) -> Sequence[Event]:
         """Return the rows of a run, none if it was deleted."""
@@ -396,12 +393,15 @@ class TenantGraphRuns(TenantPart):
         await self.end(await self._parts.journal.unended(self._owner, thread))
         await TenantThreads(self._owner, self._parts).delete(thread)
 
-    async def delete_temporary(self, most: int = 1_000) -> None:
+    async def delete_temporary(self) -> None:
         """Delete some threads of earlier stateless runs that ended a while ago."""
         documents, journal = self._parts.registry.documents, self._parts.journal
         every = await asyncio.to_thread(documents.list, self._owner, TEMPORARY)
-        for one in sorted(every, key=lambda one: one.updated)[:most]:
-            if now_ms() - one.updated < _READ_MS or await journal.unended(self._owner, one.name):
+        left = 3  # few, for a new run waits for it; more than the one thread that this run adds
+        for one in sorted(every, key=lambda one: one.updated):
+            if not left or now_ms() - one.updated < _READ_MS:
+                return
+            if await journal.unended(self._owner, one.name):
                 continue
             newest = await journal.list(self._owner, one.name, limit=1)
             ended = newest[0].ended if newest else None
@@ -409,6 +409,7 @@ class TenantGraphRuns(TenantPart):
                 with suppress(ThalwegError):  # another request may delete it now
                     await self.delete_thread(one.name)
                 await asyncio.to_thread(documents.delete, self._owner, TEMPORARY, one.name)
+                left -= 1
 
     async def _end(self, key: RunKey) -> None:
         with suppress(NoSuchRunError):

@@ -67,9 +67,7 @@ class Streams:
         most = self._most()
         if self._open[owner] >= most:
             self.metrics.limits_met.labels("streams").inc()
-            detail = (
-                f"the limit of {most} open streams and waits is reached; close one, or try again"
-            )
+            detail = f"the limit of {most} open streams and waits is reached; try again"
             raise GatewayRefusal(429, "stream.too_many", detail, {"Retry-After": "5"})
         self._open[owner] += 1
         try:

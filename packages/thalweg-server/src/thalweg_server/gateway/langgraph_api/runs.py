@@ -12,7 +12,7 @@ from thalweg.errors import NoSuchRunError
 from thalweg_server.api.graph_runs import GraphRun, NewGraphRun, read_request
 from thalweg_server.api.problems import Problem
 from thalweg_server.app import Tenant
-from thalweg_server.app.graph_threads import View, run_view, snapshot_view
+from thalweg_server.app.graph_threads import STATUSES, View, run_view, snapshot_view
 from thalweg_server.app.runs import graph_run
 from thalweg_server.gateway.access import (
     CurrentCaller,
@@ -108,9 +108,9 @@ async def langgraph_list_runs(
     status: str | None = None,
 ) -> list[View]:
     """Return runs of a thread, the newest first."""
-    found = [run_view(run) for run in await tenant.graph_runs.list(thread)]
-    found = [run for run in found if status in {None, run["status"]}]
-    return found[offset : offset + limit]
+    found = await tenant.graph_runs.list(thread, 1_000 if status else min(offset + limit, 1_000))
+    found = [run for run in found if status in {None, STATUSES[run.status]}]
+    return [run_view(run) for run in found[offset : offset + limit]]
 
 
 @runs.get(f"{_R}/{{run}}")
@@ -187,7 +187,7 @@ async def langgraph_cancel_runs(
         for run in await tenant.graph_runs.list(thread)
         if run.status not in ENDED
         and (many.run_ids is None or run.key.run in many.run_ids)
-        and many.status in {None, "all", run_view(run)["status"]}
+        and many.status in {None, "all", STATUSES[run.status]}
     }
     if found and action == "rollback":
         await tenant.graph_runs.roll_back(thread, found)
