@@ -49,7 +49,7 @@ from thalweg_agent.backends.remote.results import (
     as_read,
     is_answer,
 )
-from thalweg_agent.backends.remote.script import shown
+from thalweg_agent.backends.remote.script import letters, shown
 from thalweg_agent.backends.searches.globs import anchored, compile_grep_include_glob
 from thalweg_agent.backends.text import (
     EMPTY_OLD_STRING_ERROR,
@@ -291,9 +291,9 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         """Return the path of an existing entry that differs only in the composition of letters."""
         if path.isascii():
             return path
-        answer = yield from _errand(self, "locate", self.inside(path))
-        found = as_ls(answer, path, self._outside).entries
-        return found[0]["path"] if found else path
+        found = as_ls((yield from _errand(self, "locate", self.inside(path))), path, self._outside)
+        same = [one["path"] for one in found.entries or () if letters(one["path"]) == letters(path)]
+        return same[0] if same else path
 
     def _write(self, path: str, content: str) -> Flow[WriteResult]:
         path = yield from self._as_on_disk(path)

@@ -71,11 +71,15 @@ def on_disk(folder: str, path: str) -> str:
     for name in filter(None, path.split("/")):
         found = [name]
         if not os.path.lexists(os.path.join(folder, name)):
-            letters = normalize("NFC", name)
             with contextlib.suppress(OSError):
-                found = [n for n in os.listdir(folder) if normalize("NFC", shown(n)) == letters]
+                found = [n for n in os.listdir(folder) if letters(n) == letters(name)]
         folder = os.path.join(folder, found[0] if len(found) == 1 else name)
     return folder
+
+
+def letters(path: str) -> str:
+    """Return a path as results have it, with composed letters: for comparisons."""
+    return normalize("NFC", shown(path))
 
 
 def shown(path: str) -> str:
@@ -312,8 +316,7 @@ def find_lines(
     for file in search.files():
         for number, line in lines_with(file, pattern):
             if left == 0 or free <= 0:
-                search.is_cut = True
-                search.emit_warnings()
+                emit(warning="truncated")
                 return
             left -= 1
             free -= emit(path=file, line=number, text=line[:free])

@@ -194,6 +194,21 @@ def test_a_name_has_the_letters_that_the_disk_has(sandbox: FolderSandbox, tmp_pa
     ]
 
 
+class RenamingSandbox(FolderSandbox):
+    """Shows its folder under another name in the output of commands."""
+
+    def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
+        """Run it, and rename the folder in its output."""
+        ran = super().execute(command, timeout=timeout)
+        return replace(ran, output=ran.output.replace(self.home, "/elsewhere"))
+
+
+def test_a_path_in_the_output_of_another_folder_is_not_used(tmp_path: Path) -> None:
+    """A file is written where it was meant to be."""
+    assert RenamingSandbox(tmp_path).write("/caf\u00e9.txt", "x").error is None
+    assert [file.name for file in tmp_path.iterdir()] == ["caf\u00e9.txt"]
+
+
 @pytest.mark.parametrize("name", [b"caf\xe9.txt", b"a\\b.txt"])
 def test_a_name_that_no_path_has_is_found_as_it_is_listed(
     sandbox: FolderSandbox, tmp_path: Path, name: bytes
