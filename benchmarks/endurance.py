@@ -151,7 +151,7 @@ class CheckedModel(ChatAnthropic):
 
     @property
     def counted(self) -> Any:  # noqa: ANN401 (a `Counter` of integers and floats)
-        """Sums since the last task, by the names of the fields of a line; no setting of a model."""
+        """Sums since the task began, by output field; private, as a field would be a setting."""
         return self._counted
 
     def renew(self, task: Task) -> None:

@@ -366,7 +366,7 @@ def measure_in_turn(path: Path, threads: int) -> dict[str, float]:
 
 
 def measure_at_once(kind: str, path: Path, threads: int) -> dict[str, float]:
-    """Measure turns of threads that begin at once: ours, of an archive, or another agent's."""
+    """Measure turns that begin at once: with an archive, of deepagents, or of a plain agent."""
     is_ours, walls = kind == "thalweg", list[float]()
     given = [ContextMiddleware(POLICY, archive=path, state="run")] if is_ours else []
     if kind == "deepagents":

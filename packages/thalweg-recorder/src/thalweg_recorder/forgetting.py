@@ -45,7 +45,7 @@ def plan_forgetting(
         and (not words or _holds(archive, ThreadKey(owner, thread), one.title, words.casefold()))
     ]
     chosen = set(found)
-    # An earlier version named the thread of a subagent by its log alone.
+    # An earlier version named the thread of a subagent after its log, without its session.
     folders = {(Path(one.source).parent, one.id) for name, one in sessions if name in chosen}
     return [
         thread

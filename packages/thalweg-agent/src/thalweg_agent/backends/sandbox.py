@@ -49,7 +49,7 @@ from thalweg_agent.backends.remote.results import (
     as_read,
     is_answer,
 )
-from thalweg_agent.backends.remote.script import letters, shown
+from thalweg_agent.backends.remote.script import composed, shown
 from thalweg_agent.backends.searches.globs import anchored, compile_grep_include_glob
 from thalweg_agent.backends.text import (
     EMPTY_OLD_STRING_ERROR,
@@ -292,7 +292,8 @@ class BaseSandbox(FlowBackend, SandboxBackendProtocol, ABC):
         if path.isascii():
             return path
         found = as_ls((yield from _errand(self, "locate", self.inside(path))), path, self._outside)
-        same = [one["path"] for one in found.entries or () if letters(one["path"]) == letters(path)]
+        paths = (one["path"] for one in found.entries or ())
+        same = [one for one in paths if composed(one) == composed(path)]
         return same[0] if same else path
 
     def _write(self, path: str, content: str) -> Flow[WriteResult]:

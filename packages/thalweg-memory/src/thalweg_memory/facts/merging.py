@@ -249,7 +249,7 @@ def _relations_to_known(
     for fact in facts:
         verdict = relation.of.get(fact.id, "beside")
         if has_same_wording(fact, new) or (verdict == "same" and may_merge(fact, new)):
-            if not _is_over(fact, new):
+            if not _ended_before(fact, new):
                 same.append(fact)
         elif verdict in {"replaces", "ends", "narrows", "contests"}:
             earlier, later = (new, fact) if _stated_at(new) < _stated_at(fact) else (fact, new)
@@ -305,8 +305,8 @@ def _stated_at(fact: Fact) -> str:
     return fact.observed_at or fact.created_at
 
 
-def _is_over(fact: Fact, new: Fact) -> bool:
-    """Return whether a fact had ended when a new one was stated, which is not of that time."""
+def _ended_before(fact: Fact, new: Fact) -> bool:
+    """Return whether a fact ended before a new one was stated, which is about a later time."""
     is_later = "" < fact.valid_to < _stated_at(new) and fact.status != "superseded"
     return is_later and not "" < new.valid_to <= fact.valid_to
 

@@ -759,7 +759,7 @@ class Learner:
         return LearningPlan((*changes, *self._stale(scope, changes)), (*plan.refused, *gone))
 
     def _stale(self, scope: Scope, changes: Sequence[Change]) -> Sequence[Change]:
-        """Plan to remove the sections of the profile that changes make untrue."""
+        """Plan to remove the sections of the profile that cite facts which changes end."""
         profile = self.store.profile(scope)
         cited = sorted({id_ for section in profile.sections for id_ in section.cites})
         facts = after(self.store.facts(scope, ids=cited), changes)

@@ -333,7 +333,7 @@ class Kept:
     begun: int = 0
     """The memory's version when the run under way began."""
     owner: str = ""
-    """The first name of a user in the thread; kept here, as its message may be deleted."""
+    """Name of the first user who wrote in the thread; stored, as that message may be deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +350,7 @@ class UnreadMessages:
     uid: str = ""
     """Of the last message of the state that it reaches to."""
     owner: str = ""
-    """The first name of a user in the messages before."""
+    """Name of the first user who wrote in the thread, from earlier messages; empty if none did."""
 
 
 def stretch(
@@ -373,7 +373,7 @@ def stretch(
         is_over: Whether the run has ended. At its beginning, the user's newest message is skipped
             until the end, unless it may no longer be in the state by then.
     """
-    messages, owner = read_state(state["messages"]), kept.owner or _first_name(bound)
+    messages, owner = read_state(state["messages"]), kept.owner or _first_author(bound)
     has_log = state.get("thalweg_turn") is not None
     if is_over or (has_log and sessions is None and not kept.hidden):
         end = len(messages)
@@ -517,8 +517,8 @@ def turns_of(bound: BoundMemory, unread: UnreadMessages, since: int = 0) -> Sequ
     return turns if unread.upto is not None else [replace(turn, position=-1) for turn in turns]
 
 
-def _first_name(bound: BoundMemory) -> str:
-    """Return the first name of a user in the stored part of a thread; empty if there is none."""
+def _first_author(bound: BoundMemory) -> str:
+    """Return the name of the first user in the stored part of a thread; empty if there is none."""
     known = bound.memory.store.turns(bound.memory.scope, bound.thread, 0, FIRST_TURNS)
     return next((turn.author for turn in known if turn.author and turn.trust == Trust.USER), "")
 

@@ -402,7 +402,8 @@ def capture_turns(
     is_cleared = begun is not None and begun < scoped.row.cleared
     rows: list[tuple[int | bytes, ...]] = []
     for seq, turn in numbered:
-        hidden = max(hidden, 0) if turn.role == "assistant" else 0  # with what it answers
+        # an answer is hidden with the turn before it
+        hidden = max(hidden, 0) if turn.role == "assistant" else 0
         hidden = scoped.row.cleared if is_cleared else hidden
         uid = scoped.digests.of("uid", turn.uid)
         rows.append((scoped.id, thread.number, seq, uid, write_turn(turn), hidden))

@@ -546,7 +546,7 @@ def test_three_turns_choose_the_facts_of_seeds_whatever_the_state_keeps(state: A
 
 @WINDOWS
 @pytest.mark.parametrize("how", ["clear", "forget", "incognito"])
-def test_the_owner_in_a_thread_stays_the_first_name(window: int | None, how: str) -> None:
+def test_the_first_author_in_a_thread_stays_the_owner(window: int | None, how: str) -> None:
     """Even if the memory has no message of the owner's any more, or never had one."""
     store = known()
     talk = Talk(store, window=window)

@@ -16,7 +16,7 @@ TITLE_SOURCE_CHARS = 4_000
 
 
 class NoMessageError(RecordingError):
-    """A log is of a known format, and its session has no message yet."""
+    """Raised for a log of a known format whose session has no message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,7 +200,8 @@ class RemoteShell(RunFiles, SandboxBackendProtocol):
         remote = self._make(*key)  # without the lock: other threads run commands then
         with self._lock:
             if self._keys.setdefault(remote.id, key) != key:
-                raise ConfigError("sandbox.factory", "two threads share one", "make one for each")
+                problem, fix = "it returned one sandbox for two threads", "return one for each"
+                raise ConfigError("sandbox.factory", problem, fix)
         return remote
 
 

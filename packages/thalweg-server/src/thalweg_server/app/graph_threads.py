@@ -193,7 +193,7 @@ class TenantGraphThreads(TenantPart):
         try:
             for one in update:
                 config = await graph.aupdate_state(config, _with_messages(one), as_node=node)
-        except (*refusals, *WRONG_MESSAGES) as error:
+        except (*refusals, *MESSAGE_ERRORS) as error:
             fix = "name the node in as_node, or change the values"
             raise AnswerError(f"{type(error).__name__}: {error}"[:500], fix) from None
         await self.merge(thread, {})  # its runs keep all checkpoints from now on
@@ -239,7 +239,7 @@ class TenantGraphThreads(TenantPart):
         return graph.copy({"checkpointer": saver}), config
 
 
-WRONG_MESSAGES = (AttributeError, KeyError, NotImplementedError, TypeError, ValueError)
+MESSAGE_ERRORS = (AttributeError, KeyError, NotImplementedError, TypeError, ValueError)
 """Errors of LangChain's `convert_to_messages`."""
 
 

@@ -109,7 +109,7 @@ class TenantRuns(TenantPart):
         return Runs(items=items, before=items[-1].id if len(items) == limit else None)
 
     async def active(self, *, delayed: bool = False) -> int:
-        """Return how many runs of the owner are due, running or `delayed`, on all gateways."""
+        """Return the number of unended runs that are due; if `delayed`, of others, too."""
         return await self._parts.journal.count_active(self._owner, delayed=delayed)
 
     async def get(self, thread: str, run: str) -> Run:

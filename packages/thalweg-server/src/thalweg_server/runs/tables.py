@@ -212,7 +212,7 @@ class Tables(ABC):
         return [_run(row) for row in rows]
 
     async def count_active(self, owner: str, *, delayed: bool = False) -> int:
-        """Return how many runs of an owner are due, or `delayed`, and have not ended."""
+        """Return the number of unended runs of an owner that are due; if `delayed`, others, too."""
         due_ms = NEVER_MS if delayed else now_ms()
         ((count,),) = await self._read(owner, COUNT_ACTIVE, (owner, due_ms))
         return int(count)

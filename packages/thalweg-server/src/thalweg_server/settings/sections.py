@@ -422,8 +422,8 @@ class OwnerLimits(SettingsSection):
     runs_per_minute: PositiveInt | None = 600
     """Runs that may be started; without end for `null`."""
     runs_at_once: PositiveInt | None = 32
-    """Runs that may be due or running, on all gateways together; a delayed run counts with the
-    others that are delayed, too. Without end for `null`."""
+    """Maximum due or running runs, on all gateways together; a delayed run is accepted only if the
+    due, running and delayed runs together are below it. No limit for `null`."""
     tokens_per_day: PositiveInt | None = None
     """Tokens of models, input and output, since midnight UTC, in all processes; a call counts when
     it is sent, and is corrected by the usage that its provider reports."""

@@ -714,7 +714,7 @@ async def test_requests_at_once_keep_the_limit_of_streams(tmp_path: Path) -> Non
     assert sorted(statuses) == [200, 429, 429, 429]
 
 
-async def test_waits_keep_the_limit_of_streams(tmp_path: Path) -> None:
+async def test_waits_count_toward_max_streams(tmp_path: Path) -> None:
     """A client that waits for a run holds a connection, as a stream does."""
     with gateway(settings(tmp_path, keys=KEYS, max_streams=1)) as served:
         headers = {"Authorization": "Bearer ada-s-key"}
@@ -762,13 +762,13 @@ async def test_delayed_runs_keep_the_limit_of_runs_at_once(tmp_path: Path) -> No
     assert again.status_code == 200
 
 
-WRONG_MESSAGES = [
+INVALID_MESSAGES = [
     {"type": "tool", "content": "x"},
     {"type": "ai", "content": "x", "tool_calls": "none"},
 ]
 
 
-@pytest.mark.parametrize("message", WRONG_MESSAGES)
+@pytest.mark.parametrize("message", INVALID_MESSAGES)
 async def test_wrong_messages_are_refused(ada: Client, message: dict[str, str]) -> None:
     """In a state with its status, in a list or alone; in an input as the problem of the run."""
     id_ = (await ada.threads.create())["thread_id"]
@@ -780,7 +780,7 @@ async def test_wrong_messages_are_refused(ada: Client, message: dict[str, str]) 
     assert "input.messages" in end["__error__"]["message"]
 
 
-async def test_the_list_of_runs_reads_no_more_than_it_shows(
+async def test_listing_runs_reads_only_the_requested_page(
     ada: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A request may have megabytes."""

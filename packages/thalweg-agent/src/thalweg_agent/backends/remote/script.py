@@ -63,27 +63,27 @@ def main(arguments: list[str]) -> None:
 
 
 def on_disk(folder: str, path: str) -> str:
-    """Return a path below a folder, with names as the disk has them.
+    """Return a path below a folder, with each name spelled as on disk.
 
-    A name that is not there is that of the only entry with the same letters: composed or not, and
-    with U+FFFD for what no path of a file tool has.
+    A name that does not exist is replaced by the only entry that is equal to it with composed
+    letters (NFC), and U+FFFD for a backslash and for bytes that are not valid UTF-8.
     """
     for name in filter(None, path.split("/")):
         found = [name]
         if not os.path.lexists(os.path.join(folder, name)):
             with contextlib.suppress(OSError):
-                found = [n for n in os.listdir(folder) if letters(n) == letters(name)]
+                found = [n for n in os.listdir(folder) if composed(n) == composed(name)]
         folder = os.path.join(folder, found[0] if len(found) == 1 else name)
     return folder
 
 
-def letters(path: str) -> str:
-    """Return a path as results have it, with composed letters: for comparisons."""
+def composed(path: str) -> str:
+    """Return the key by which two spellings of a path are compared: as displayed, in NFC."""
     return normalize("NFC", shown(path))
 
 
 def shown(path: str) -> str:
-    """Return a path with U+FFFD for backslashes, and for bytes that are no UTF-8."""
+    """Return a path with U+FFFD for backslashes and for bytes that are not valid UTF-8."""
     raw = path.encode("utf-8", "surrogateescape")
     return raw.decode("utf-8", "replace").replace("\\", "\ufffd")
 
@@ -166,8 +166,8 @@ def emit_window(path: str, size: int, offset: int, limit: int, room: int) -> Non
         if is_cut:
             content = content.encode()[:room].decode("utf-8", "ignore")
             if size > COUNTED_BYTES:
-                # For the rest of a line that is marked, a reader downloads the whole file.
-                content += "\n\n[The rest of this line can only be read by a command.]"
+                # For `is_cut` the caller would download the whole file.
+                content += "\n\n[Line truncated; read the rest with a command, such as `cut -c`.]"
                 is_cut = False
         end = offset + len(window)
         emit(
@@ -182,7 +182,7 @@ def emit_window(path: str, size: int, offset: int, limit: int, room: int) -> Non
 
 
 def beginnings(file: TextIO) -> Iterator[str]:
-    """Yield the lines of a text, of a longer one its first `COUNTED_BYTES` characters."""
+    """Yield the lines of a text, each cut after `COUNTED_BYTES` characters."""
     while line := file.readline(COUNTED_BYTES):
         yield line
         while line and not line.endswith(("\n", "\r")):

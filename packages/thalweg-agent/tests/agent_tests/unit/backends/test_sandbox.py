@@ -203,14 +203,14 @@ class RenamingSandbox(FolderSandbox):
         return replace(ran, output=ran.output.replace(self.home, "/elsewhere"))
 
 
-def test_a_path_in_the_output_of_another_folder_is_not_used(tmp_path: Path) -> None:
-    """A file is written where it was meant to be."""
+def test_a_renamed_path_in_the_output_is_ignored(tmp_path: Path) -> None:
+    """The file is written at the requested path."""
     assert RenamingSandbox(tmp_path).write("/caf\u00e9.txt", "x").error is None
     assert [file.name for file in tmp_path.iterdir()] == ["caf\u00e9.txt"]
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9.txt", b"a\\b.txt"])
-def test_a_name_that_no_path_has_is_found_as_it_is_listed(
+def test_an_invalid_name_is_found_as_it_is_listed(
     sandbox: FolderSandbox, tmp_path: Path, name: bytes
 ) -> None:
     """A backslash, and bytes that are no UTF-8."""
@@ -221,15 +221,15 @@ def test_a_name_that_no_path_has_is_found_as_it_is_listed(
 
 
 class SmallSandbox(FolderSandbox):
-    """Has little memory for a command."""
+    """A sandbox whose commands may use little memory."""
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """Run it with 600 MB of address space."""
+        """Run it with 600,000 KiB of address space."""
         return super().execute(f"ulimit -v 600000; {command}", timeout=timeout)
 
 
-@pytest.mark.skipif(sys.platform == "darwin", reason="it has no limit of memory")
-def test_a_file_larger_than_the_memory_fails_no_method(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS enforces no `ulimit -v`")
+def test_files_larger_than_the_memory_are_handled(tmp_path: Path) -> None:
     """A page of it is read, an edit is refused, and a search names it and finds the others."""
     sandbox = SmallSandbox(tmp_path)
     sandbox.write("/small.txt", "heron")

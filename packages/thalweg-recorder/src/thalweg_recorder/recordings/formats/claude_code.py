@@ -32,7 +32,7 @@ NAME = "claude-code"
 _SPEAKERS = frozenset({"user", "assistant"})
 _MARKS = frozenset({"sessionId", "uuid", "parentUuid", "isSidechain"})
 _STATE_MARKS = frozenset({"sessionId", "leafUuid", "isSnapshotUpdate"})
-"""Keys of rows that are no messages: each has at least one."""
+"""Keys of rows without a message; each such row has at least one of them."""
 _COMPACTION = "compact_boundary"
 _BOUNDARIES = frozenset({_COMPACTION, "microcompact_boundary"})
 _OWN_NAME = re.compile(r"agent-|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
@@ -45,7 +45,7 @@ _NO_MODEL = "<synthetic>"
 
 
 def detect(source: RecordedFile) -> bool:
-    """Return whether a row wraps a message and names its session, or no row is a message."""
+    """Return whether a row wraps a message and names its session, or all rows are state rows."""
     return any(
         as_str(row.get("type")) in _SPEAKERS
         and isinstance(row.get("message"), dict)

@@ -456,8 +456,8 @@ def _tariff_text(tariff: Tariff) -> tuple[str, str]:
 
 
 OPEN_THREADS, RUNNING_THREADS = 256, 1_024
-"""Threads kept open in memory, and those of them in a run: the least recently used is opened again
-from the archive. One in a run is needed again; a run that breaks off may leave its thread here."""
+"""Maximum open threads. Above the first, the least recently used without a run is closed; above the
+second the least recently used of all, since an interrupted run may keep its thread open."""
 _log = logging.getLogger("thalweg.threads")
 _FOREIGN = (
     "the state of thread %r (owner %r) belongs to another thread or owner: "
@@ -738,15 +738,15 @@ class SessionPool:
             return
         with self._lock:
             self._open[session.key, session.number] = opened
-            while len(self._open) > OPEN_THREADS and (place := self._evictable()):
+            while len(self._open) > OPEN_THREADS and (place := self._next_evicted()):
                 key, evicted = place[0], self._open.pop(place)
                 has_id = not key.thread.startswith(SUBAGENT_SEPARATOR)
                 is_last = not has_id and all(other != key for other, _ in self._open)
                 if is_last and evicted.session.archive is self._archives.get(MEMORY):
                     evicted.session.archive.delete(key)  # its caller has all of it
 
-    def _evictable(self) -> tuple[ThreadKey, int] | None:
-        """Return the place of the least recently used thread that no run needs."""
+    def _next_evicted(self) -> tuple[ThreadKey, int] | None:
+        """Return the key of the next thread to close; `None` if all are in runs."""
         if len(self._open) > RUNNING_THREADS:
             return next(iter(self._open))
         idle = (place for place, one in self._open.items() if not one.session.is_running)

@@ -427,7 +427,7 @@ def plan_return(context: PlanningContext, action: Action, reason: Reason) -> Ite
 
 
 def _without_skills(context: PlanningContext, fold: Fold, shown: Container[int]) -> str:
-    """Return a compaction's summary without the skills of which all pages are shown again."""
+    """Return a compaction's summary without the skills that are restored in full."""
     record = context.window.record
     missing = {r.target for r in record.results.values() if r.position not in shown}
     skills = tuple(s for s in record.skills if s.path in missing or s.position not in shown)

@@ -214,7 +214,7 @@ def test_loaded_skills_survive_a_restart() -> None:
     assert record.skills[0].path == PATH
 
 
-def test_skills_that_come_back_whole_are_not_named_as_missing() -> None:
+def test_restored_skills_are_not_listed_as_missing() -> None:
     """The summary of the compaction that had removed them changes with it."""
 
     def all_reads(number: int, skills: int) -> list[Message]:

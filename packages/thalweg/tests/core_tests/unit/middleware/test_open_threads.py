@@ -106,7 +106,7 @@ def test_a_turn_that_is_not_first_stores_no_prompt() -> None:
 def test_a_thread_stays_open_while_its_run_needs_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, running: int, *, is_opened_once: bool
 ) -> None:
-    """Only those of ended runs are limited, up to another limit for runs that broke off."""
+    """One limit is for threads without a run, the other for all of them."""
     arrived, times = asyncio.Barrier(6), Counter[str]()
 
     @tool
