@@ -249,7 +249,7 @@ def _relations_to_known(
     for fact in facts:
         verdict = relation.of.get(fact.id, "beside")
         if has_same_wording(fact, new) or (verdict == "same" and may_merge(fact, new)):
-            if not _ended_before(fact, new):
+            if not _is_past(fact, new):
                 same.append(fact)
         elif verdict in {"replaces", "ends", "narrows", "contests"}:
             earlier, later = (new, fact) if _stated_at(new) < _stated_at(fact) else (fact, new)
@@ -305,7 +305,7 @@ def _stated_at(fact: Fact) -> str:
     return fact.observed_at or fact.created_at
 
 
-def _ended_before(fact: Fact, new: Fact) -> bool:
+def _is_past(fact: Fact, new: Fact) -> bool:
     """Return whether a fact ended before a new one was stated, which is about a later time."""
     is_later = "" < fact.valid_to < _stated_at(new) and fact.status != "superseded"
     return is_later and not "" < new.valid_to <= fact.valid_to

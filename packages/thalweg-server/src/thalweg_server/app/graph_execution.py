@@ -45,7 +45,7 @@ from thalweg_server.api.runs import NewRun
 from thalweg_server.api.threads import Question
 from thalweg_server.app.agent_tools import AGENT, OWNER, PLACE
 from thalweg_server.app.agents import Agent
-from thalweg_server.app.graph_threads import WRONG_MESSAGES
+from thalweg_server.app.graph_threads import MESSAGE_ERRORS
 from thalweg_server.app.metrics import Metrics
 from thalweg_server.app.spending import count_tokens
 from thalweg_server.app.streaming import (
@@ -264,7 +264,7 @@ def input_of(run: str, request: GraphRun) -> Any:  # noqa: ANN401 (any graph's)
     messages: Any = given["messages"]
     try:
         parsed = convert_to_messages(messages if isinstance(messages, list) else [messages])
-    except WRONG_MESSAGES as error:
+    except MESSAGE_ERRORS as error:
         fix = 'send {"messages": [{"role": "user", "content": "…"}]}'
         raise AnswerError(f"input.messages: {error!r}"[:500], fix) from None
     for number, message in enumerate(parsed):
