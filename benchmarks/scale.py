@@ -440,7 +440,7 @@ def save(rows: Sequence[dict[str, Any]]) -> None:
 
 
 def draw(path: Path) -> None:
-    """Draw CPU and memory against the length of the thread."""
+    """Draw CPU and memory against the length of the thread, on logarithmic scales."""
     import matplotlib.pyplot as plt  # noqa: PLC0415 (only this needs the bench group)
 
     rows = json.loads(MEASURED.read_text())
@@ -456,7 +456,10 @@ def draw(path: Path) -> None:
     panels[2].set_title("peak memory, MB", loc="left", fontsize=10)
     panels[2].legend(frameon=False, fontsize=8)
     for axes in panels:
-        axes.set_ylim(bottom=0)
+        axes.set_yscale("log")
+        axes.set_ylim(10, 20_000)
+        axes.yaxis.set_major_formatter("{x:,g}")
+        axes.yaxis.set_minor_formatter("")
     figure.tight_layout()
     figure.savefig(path, dpi=160)
 
@@ -466,7 +469,6 @@ def _line(axes: Any, rows: Sequence[dict[str, Any]], name: str, label: str) -> N
     axes.plot(*zip(*known, strict=True), marker="o", markersize=4, label=label)
     axes.set_xscale("log")
     axes.set_xlabel("messages in the thread")
-    axes.yaxis.set_major_formatter("{x:g}")
     axes.grid(axis="y", color="#e0e0e0", linewidth=0.8)
 
 

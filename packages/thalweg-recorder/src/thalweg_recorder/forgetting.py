@@ -10,7 +10,7 @@ from pathlib import Path
 from thalweg.archive import Archive, ThreadKey, open_existing
 from thalweg.database.sqlite_files import has_component_tables
 from thalweg.engine.transcript import as_text
-from thalweg_recorder.forgotten import ForgottenNames, names_with_parents
+from thalweg_recorder.forgotten import ForgottenNames, earlier_name, names_with_parents
 from thalweg_recorder.hook import session_file
 from thalweg_recorder.place import recorder_place
 from thalweg_recorder.searching import SearchFilter
@@ -81,9 +81,10 @@ def forget(
     forgotten.add(threads)
     for thread in threads:
         archive.delete(ThreadKey(owner, thread))
-        session, failed = thread.partition(":")[2], forgotten.folder / "queue" / "failed"
+        failed = forgotten.folder / "queue" / "failed"
         # Events of a subagent have its own id alone.
-        for name in filter(None, map(session_file, {session, session.rpartition(".")[2]})):
+        sessions = {name.partition(":")[2] for name in (thread, earlier_name(thread))}
+        for name in filter(None, map(session_file, sessions)):
             for file in (*forgotten.folder.glob(f"summaries/{name}.*"), failed / f"{name}.json"):
                 file.unlink(missing_ok=True)
             shutil.rmtree(failed / name, ignore_errors=True)

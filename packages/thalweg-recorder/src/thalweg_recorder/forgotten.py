@@ -25,7 +25,8 @@ class ForgottenNames:
 
     def __contains__(self, thread: object) -> bool:
         """Return whether a thread was forgotten, or the session of which it is a part."""
-        return not self._digests().isdisjoint(map(_digest, names_with_parents(str(thread))))
+        names = (*names_with_parents(str(thread)), earlier_name(str(thread)))
+        return not self._digests().isdisjoint(map(_digest, names))
 
     def add(self, threads: Iterable[str]) -> None:
         """Add threads, durably before it returns.
@@ -59,6 +60,18 @@ def names_with_parents(thread: str) -> Iterable[str]:
     # An agent without a format of its own is read from `agent-rows`, which have parts.
     is_whole = any(thread.startswith(f"{one.name}:") for one in FORMATS if not one.has_parts)
     return (thread,) if is_whole else accumulate(thread.split("."), "{}.{}".format)
+
+
+def earlier_name(thread: str) -> str:
+    """Return the name that an earlier version gave a thread: that of a part without its session.
+
+    Example:
+        >>> earlier_name("opencode:ses_root.ses_child"), earlier_name("thalweg-thread:run.2")
+        ('opencode:ses_child', 'thalweg-thread:run.2')
+    """
+    if len([*names_with_parents(thread)]) == 1:
+        return thread
+    return f"{thread.partition(':')[0]}:{thread.rpartition('.')[2]}"
 
 
 def _digest(thread: str) -> str:

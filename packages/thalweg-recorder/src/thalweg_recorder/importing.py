@@ -33,7 +33,7 @@ from thalweg.engine.pricing.cost import summed
 from thalweg.engine.window.reading import Reader
 from thalweg.errors import ConflictError, RecordingError
 from thalweg.redaction.secrets import redact
-from thalweg_recorder.forgotten import ForgottenNames
+from thalweg_recorder.forgotten import ForgottenNames, earlier_name
 from thalweg_recorder.hook import is_opted_out
 from thalweg_recorder.recordings import Recording
 from thalweg_recorder.recordings.base import NoMessageError, RecordedCompaction
@@ -199,6 +199,8 @@ def import_copy(
     """
     try:
         recording = _with_project(read_growing(copy), original)
+    except NoMessageError:
+        return Imported(str(original), skipped="without messages")
     except RecordingError as error:
         return Imported(str(original), error=str(error))
     source = ImportSource(str(original.absolute()))
@@ -260,8 +262,8 @@ def import_recording(
         ConflictError: Other imports of the same session were faster, again and again.
         StorageError: The archive cannot be written; nothing was added.
     """
-    thread = thread_name(recording, source.path)
-    key = ThreadKey(owner, thread)
+    key = _key_of(archive, recording, source, owner)
+    thread = key.thread
     project = recording.session.project
     if project and _matches(project, exclude):
         return Imported(source.path, thread, skipped="excluded")
@@ -288,6 +290,13 @@ def import_recording(
         else:
             new, compactions = len(plan.rows), len(plan.compactions)
             return Imported(source.path, thread, new, compactions, left_out=recording.left_out)
+
+
+def _key_of(archive: Archive, recording: Recording, source: ImportSource, owner: str) -> ThreadKey:
+    """Return the thread of a recording; of one that an earlier version imported, its name there."""
+    key = ThreadKey(owner, thread_name(recording, source.path))
+    earlier = ThreadKey(owner, earlier_name(key.thread))
+    return earlier if earlier != key and archive.length(earlier) else key
 
 
 def _planned(

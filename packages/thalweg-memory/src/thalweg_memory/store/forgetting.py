@@ -193,13 +193,18 @@ def plan_forgetting(known: ScopeContents, selection: Selection) -> ForgettingPla
     sayings = FactTexts.of(images)
     quoted = {each.uid for fact in images for each in fact.evidence if each.uid}
     turns: list[Statement] = []
+    answers: set[str] = set()
     before: Statement | None = None
     for turn in known.turns:
         follows = bool(turns) and turns[-1] is before and turns[-1].thread == turn.thread
         is_answer = follows and turn.role == "assistant"
         if is_answer or turn.uid in quoted or _is_gone(turn, selection, sayings, sought):
             turns.append(turn)
+            answers.update([turn.uid] * is_answer)
         before = turn
+    if not answers <= {*selection.uids}:  # facts learned from them alone go, too
+        uids_chosen = (*selection.uids, *sorted(answers))
+        return plan_forgetting(known, replace(selection, uids=uids_chosen))
     uids = quoted | {turn.uid for turn in turns}
     leaving = ForgottenData(
         gone=frozenset(gone),

@@ -391,14 +391,20 @@ def capture_turns(
     by_uid: dict[str, Statement] = {}
     for turn in named:
         by_uid.setdefault(turn.uid, turn)
-    new = _unknown(scoped, thread.number, by_uid.keys())
-    fresh = [turn for uid, turn in by_uid.items() if uid in new]
-    numbered = list(enumerate(fresh, thread.turns))
+    tombstoned = {uid for _, uid in scoped.tombstoned({("uid", uid) for uid in by_uid})}
+    new = _unknown(scoped, thread.number, by_uid.keys()) - tombstoned
     (hidden,) = scoped.db.row(
-        "SELECT COALESCE(MAX(hidden), 0) FROM memory_turn"
-        " WHERE scope = ? AND thread = ? AND seq = ?",
+        "SELECT MAX(hidden) FROM memory_turn WHERE scope = ? AND thread = ? AND seq = ?",
         (scoped.id, thread.number, thread.turns - 1),
     )
+    fresh: list[Statement] = []
+    is_forgotten, hidden = hidden is None and thread.turns > 0, hidden or 0
+    for turn in by_uid.values():  # the answer to a forgotten turn is not stored
+        is_answer = turn.role == "assistant"
+        is_forgotten = is_forgotten if is_answer else turn.uid in tombstoned
+        if turn.uid in new and not (is_forgotten and is_answer):
+            fresh.append(turn)
+    numbered = list(enumerate(fresh, thread.turns))
     is_cleared = begun is not None and begun < scoped.row.cleared
     rows: list[tuple[int | bytes, ...]] = []
     for seq, turn in numbered:
@@ -428,7 +434,7 @@ def index_turns(scoped: ScopeTransaction, turns: Iterable[tuple[int, int, Statem
 
 
 def _unknown(scoped: ScopeTransaction, thread: int, uids: Collection[str]) -> set[str]:
-    """Return the ids that are neither in the thread nor have a tombstone."""
+    """Return the ids that are not in the thread."""
     digests = {scoped.digests.of("uid", uid): uid for uid in uids}
     rows = scoped.db.rows_by(
         "SELECT uid FROM memory_turn WHERE scope = ? AND thread = ? AND uid",
@@ -436,8 +442,7 @@ def _unknown(scoped: ScopeTransaction, thread: int, uids: Collection[str]) -> se
         (scoped.id, thread),
     )
     there = {digests[bytes(digest)] for (digest,) in rows}
-    tombstoned = {uid for _, uid in scoped.tombstoned({("uid", uid) for uid in uids})}
-    return set(uids) - there - tombstoned
+    return set(uids) - there
 
 
 def read_turns(

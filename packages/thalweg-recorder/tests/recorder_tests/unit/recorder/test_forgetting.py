@@ -16,7 +16,7 @@ from recorder_tests.unit.recorder.sessions import (
     user,
     write,
 )
-from thalweg.archive import open_archive
+from thalweg.archive import ThreadKey, open_archive
 from thalweg.archive.threads.journal import append_page
 from thalweg.cli.app import run
 from thalweg.database.erasure import erase_file
@@ -30,6 +30,7 @@ from thalweg_recorder.place import open_recorder
 from thalweg_recorder.recordings import Recording
 from thalweg_recorder.recordings.base import SessionInfo
 from thalweg_recorder.searching import SearchFilter
+from thalweg_recorder.sessions import OWNER
 from thalweg_recorder.worker import work
 
 WORDS = "the heron of Malta"
@@ -191,6 +192,22 @@ def test_a_dot_begins_a_part_where_the_format_has_parts(
     forgotten.add([f"{agent}:run"])
     assert f"{agent}:run" in forgotten
     assert (f"{agent}:run.2" in forgotten) is is_part
+
+
+def test_a_part_has_the_name_that_an_earlier_version_gave_it(tmp_path: Path) -> None:
+    """It is not imported a second time, nor again after it was forgotten."""
+    forgotten = ForgottenNames(tmp_path / "home")
+    messages = tuple(Message("user", (Text(text),), uid=text) for text in ("one", "two"))
+    with open_archive(":memory:") as archive:
+        for count, name in enumerate(("child", "root.child"), 1):
+            session = SessionInfo(id=name)
+            recording = Recording(name, "opencode", messages[:count], session=session)
+            import_recording(archive, recording, ImportSource("/log"), forgotten=forgotten)
+        assert [*archive.threads(OWNER)] == ["opencode:child"]
+        assert archive.length(ThreadKey(OWNER, "opencode:child")) == 2
+        forget(archive, ["opencode:child"], forgotten)
+        import_recording(archive, recording, ImportSource("/log"), forgotten=forgotten)
+        assert [*archive.threads(OWNER)] == []
 
 
 def test_a_thread_without_an_agent_has_no_files_of_its_own(tmp_path: Path) -> None:

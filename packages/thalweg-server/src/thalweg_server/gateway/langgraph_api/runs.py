@@ -157,8 +157,6 @@ async def langgraph_cancel_run(
     action: Action = "interrupt",
 ) -> Response:
     """Cancel a run; with `action=rollback` also delete it and what it did."""
-    if wait:
-        caller.open_stream()
     graph_runs = caller.tenant.graph_runs
     found = await graph_runs.get(thread, run)
     if action == "rollback":
@@ -167,6 +165,7 @@ async def langgraph_cancel_run(
         await caller.tenant.runs.cancel(thread, run)
     if action == "rollback" or not wait:
         return Response("{}", media_type="application/json")
+    caller.open_stream()  # it is cancelled also without a place to wait
 
     async def result() -> bytes:
         await graph_runs.wait(found)

@@ -456,8 +456,8 @@ def _tariff_text(tariff: Tariff) -> tuple[str, str]:
 
 
 OPEN_THREADS, RUNNING_THREADS = 256, 1_024
-"""Maximum open threads. Above the first, the least recently used without a run is closed; above the
-second the least recently used of all, since an interrupted run may keep its thread open."""
+"""Maximum open threads without a run, and with one: the least recently used is opened again from
+the archive. An interrupted run may keep its thread open, up to the second limit."""
 _log = logging.getLogger("thalweg.threads")
 _FOREIGN = (
     "the state of thread %r (owner %r) belongs to another thread or owner: "
@@ -521,6 +521,8 @@ class SessionPool:
         self._adopted: set[ThreadKey] = set()
         """Threads already reported as having their log in another archive."""
         self._open: OrderedDict[tuple[ThreadKey, int], OpenThread] = OrderedDict()
+        self._running: OrderedDict[tuple[ThreadKey, int], OpenThread] = OrderedDict()
+        """Open threads without a run, and with one."""
         self._parsed_states: OrderedDict[ThreadKey, ParsedMessages] = OrderedDict()
         self._lock = Lock()
 
@@ -622,7 +624,7 @@ class SessionPool:
         if run.pointer is None and extent.turns:
             turn = copied_turn(archive, key, messages) if run.keeps_state else extent.turns - 1
         with self._lock:
-            pooled = None if turn is None else self._open.pop((key, turn), None)
+            pooled = None if turn is None else self._pool(key, turn).pop((key, turn), None)
         if turn is not None and pooled is None and not archive.turns(key, turn, turn):
             turn = None
         if turn is None and run.pointer:
@@ -727,7 +729,7 @@ class SessionPool:
         key = self.key(config, state)
         turn = read_pointer_turn(pointer, key, self.archive.identity)
         with self._lock:
-            opened = None if turn is None else self._open.get((key, turn))
+            opened = None if turn is None else self._pool(key, turn).get((key, turn))
         if opened is not None:
             opened.session.check_exists()
 
@@ -736,27 +738,27 @@ class SessionPool:
         session = opened.session
         if session.number is None:
             return
+        is_running = session.is_running
+        pool, limit = (self._running, RUNNING_THREADS) if is_running else (self._open, OPEN_THREADS)
         with self._lock:
-            self._open[session.key, session.number] = opened
-            while len(self._open) > OPEN_THREADS and (place := self._next_evicted()):
-                key, evicted = place[0], self._open.pop(place)
+            pool[session.key, session.number] = opened
+            while len(pool) > limit:
+                (key, _), evicted = pool.popitem(last=False)
                 has_id = not key.thread.startswith(SUBAGENT_SEPARATOR)
-                is_last = not has_id and all(other != key for other, _ in self._open)
+                others = (other for other, _ in (*self._open, *self._running))
+                is_last = not has_id and key not in others
                 if is_last and evicted.session.archive is self._archives.get(MEMORY):
                     evicted.session.archive.delete(key)  # its caller has all of it
 
-    def _next_evicted(self) -> tuple[ThreadKey, int] | None:
-        """Return the key of the next thread to close; `None` if all are in runs."""
-        if len(self._open) > RUNNING_THREADS:
-            return next(iter(self._open))
-        idle = (place for place, one in self._open.items() if not one.session.is_running)
-        return next(idle, None)
+    def _pool(self, key: ThreadKey, turn: int) -> OrderedDict[tuple[ThreadKey, int], OpenThread]:
+        return self._running if (key, turn) in self._running else self._open
 
     def close(self) -> None:
         """Close the archive if it was opened here; one that was passed belongs to its owner."""
         self.jobs.close()
         with self._lock:
             self._open.clear()
+            self._running.clear()
             self._parsed_states.clear()
             if self._address is None or isinstance(self._address, (str, PathLike)):
                 for archive in self._archives.values():

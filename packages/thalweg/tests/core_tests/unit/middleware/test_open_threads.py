@@ -141,3 +141,38 @@ def test_a_thread_stays_open_while_its_run_needs_it(
         )
         asyncio.run(all_runs())
     assert (max(times.values()) == 1) is is_opened_once
+
+
+def test_runs_that_break_off_close_no_other_thread(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """They have a limit of their own."""
+    times = Counter[str]()
+
+    @tool
+    def fail() -> str:
+        """Fail."""
+        msg = "no"
+        raise RuntimeError(msg)
+
+    def script(messages: Sequence[BaseMessage]) -> AIMessage:
+        call: Any = {"name": "fail", "args": {}, "id": "call-1"}
+        return AIMessage("", tool_calls=[call] if messages[-1].text == "fail" else [])
+
+    def counting(archive: Any, key: Any, *args: Any, **kwargs: Any) -> ThreadSession:  # noqa: ANN401 (as the function)
+        times[key.thread] += 1
+        return open_session(archive, key, *args, **kwargs)
+
+    monkeypatch.setattr(threads, "open_session", counting)
+    monkeypatch.setattr(threads, "OPEN_THREADS", 2)
+    with ContextMiddleware(archive=tmp_path / "thalweg.db") as middleware:
+        model = ScriptedModel(script=script)
+        agent: Any = create_agent(
+            model, [fail], middleware=[middleware], checkpointer=InMemorySaver()
+        )
+        for number in range(4):
+            with pytest.raises(RuntimeError, match="no"):
+                agent.invoke({"messages": "fail"}, {"configurable": {"thread_id": f"f{number}"}})
+        for thread in "abab":
+            agent.invoke({"messages": "go"}, {"configurable": {"thread_id": thread}})
+    assert (times["a"], times["b"]) == (1, 1)

@@ -122,7 +122,7 @@ class ForgetContract:
         memory.restore(ADA, 1, now=LATER)
         assert memory.facts(ADA, statuses=None) == [replace(cat, evidence=())]
 
-    def test_the_answers_to_a_forgotten_turn_go_along(self, memory: MemoryStore) -> None:
+    def test_the_answers_to_a_forgotten_turn_are_deleted(self, memory: MemoryStore) -> None:
         """They may repeat it in other words; the user's next message is kept."""
         texts = ("I live in Oslo", "How is Norway's capital?", "Hm", "Tell me more")
         turns = [said(texts[0], "u1"), said(texts[1], "u2", "assistant")]
@@ -134,6 +134,26 @@ class ForgetContract:
         assert [turn.text for turn in memory.turns(ADA, "t1")] == [*texts[2:]]
         assert len(memory.turns(ADA, "t2")) == 1
         assert memory.capture(ADA, "t1", turns) == 0
+
+    def test_facts_of_a_deleted_answer_are_deleted(self, memory: MemoryStore) -> None:
+        """Those that have no other evidence."""
+        turns = [said("I live in Oslo", "u1"), said("Norway's capital?", "u2", "assistant")]
+        memory.capture(ADA, "t1", turns)
+        done(memory, put(fact("a", "Lives in Norway", ("u2", "Norway's capital"))))
+        memory.forget(ADA, Selection(uids=("u1",)), now=LATER)
+        assert memory.facts(ADA, statuses=None) == []
+
+    @pytest.mark.parametrize("again", [True, False])
+    def test_an_answer_after_its_turn_was_forgotten_is_not_stored(
+        self, memory: MemoryStore, *, again: bool
+    ) -> None:
+        """The run that answers may end later, with all of its messages or the new ones."""
+        question, answer = said("I live in Oslo", "u1"), said("Norway?", "u2", "assistant")
+        more = [said("Hm", "u3"), said("Yes?", "u4", "assistant")]
+        memory.capture(ADA, "t1", [question])
+        memory.forget(ADA, Selection(uids=("u1",)), now=LATER)
+        memory.capture(ADA, "t1", [*[question] * again, answer, *more])
+        assert [turn.text for turn in memory.turns(ADA, "t1")] == ["Hm", "Yes?"]
 
     def test_facts_that_share_the_turn_stay_without_its_words(self, memory: MemoryStore) -> None:
         """A message may contain two facts, of which one is to be forgotten."""
